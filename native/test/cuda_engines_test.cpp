@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "memory/arena.hpp"
+#include "cuda/card_rates.hpp"
 #include "cuda/cuda_device.hpp"
 #include "cuda/cuda_engines.hpp"
 #include "cuda/memory.hpp"
@@ -372,6 +373,26 @@ void precisionsNeedTheirGpus() {
   expect(volta.find("7.5 or higher") != std::string::npos, "a GPU that no kernel is built for was not refused");
 }
 
+// In TFLOP/s, dense, as NVIDIA's data sheets have them; clocks and multiprocessors are theirs too.
+void cardsHaveTheRatesOfTheirDataSheets() {
+  struct Card {
+    const char* name;
+    int major, minor, multiprocessors;
+    double gigahertz, float32, tf32, bf16;
+  };
+  for (const Card& card : {Card{"NVIDIA A100-SXM4-80GB", 8, 0, 108, 1.41, 19.5, 156, 312},
+                           Card{"NVIDIA A40", 8, 6, 84, 1.74, 37.4, 74.8, 149.7},
+                           Card{"NVIDIA GeForce RTX 3090", 8, 6, 82, 1.695, 35.6, 35.6, 71},
+                           Card{"NVIDIA L40S", 8, 9, 142, 2.52, 91.6, 183, 362},
+                           Card{"NVIDIA GeForce RTX 4090", 8, 9, 128, 2.52, 82.6, 82.6, 165.2},
+                           Card{"NVIDIA GeForce RTX 5090", 12, 0, 170, 2.407, 104.8, 104.8, 209.5}}) {
+    const cuda::CardRates rates = cuda::cardRates(card.major, card.minor, card.name);
+    const double float32 = 2 * rates.lanes * card.multiprocessors * card.gigahertz / 1000;
+    const auto near = [](double is, double shall) { return std::abs(is - shall) < 0.02 * shall; };
+    expect(near(float32, card.float32) && near(float32 * rates.tf32, card.tf32) && near(float32 * rates.bf16, card.bf16), card.name);
+  }
+}
+
 // Swapping takes memory that cannot be paged: more than there is is no matter of the device's
 // budget.
 void aHostPoolThatCannotBePinnedSaysSo() {
@@ -418,6 +439,7 @@ int main() {
   rowsAreReplayed();
   kernelsAreTimedTogether();
   precisionsNeedTheirGpus();
+  cardsHaveTheRatesOfTheirDataSheets();
   std::printf("cuda engines: %d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }

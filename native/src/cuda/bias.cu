@@ -19,16 +19,22 @@ constexpr int together = packBytes / sizeof(T);  // elements of one access
 bool innermost(Layout layout, std::int64_t pixels) { return layout == Layout::nhwc || pixels == 1; }
 
 // Elements of a channel lie `pixels` next to each other, those of `channels` channels one after
-// another; `count` packs of n.
-template <int n, class T>
+// another; `count` packs of n, of channels where `acrossChannels` holds.
+template <int n, bool acrossChannels, class T>
 __global__ void addBias(T* values, const float* bias, float slope, std::uint32_t channels, std::uint32_t pixels, std::uint32_t count) {
-  const int step = pixels == 1 ? 1 : 0;  // from an element's bias to the next element's
   for (std::uint64_t i = firstIndex(); i < count; i += indexStep()) {
     const std::uint32_t channel = static_cast<std::uint32_t>(i) * n / pixels % channels;
-    const float* const first = bias == nullptr ? nullptr : bias + channel;
-    Pack<float, n> pack;
+    Pack<float, n> pack, biases{};
     pack.load(values + i * n);
-    for (int k = 0; k < n; ++k) pack[k] = rectified(pack[k] + (bias == nullptr ? 0.0F : first[k * step]), slope);
+    if (bias != nullptr) {
+      if constexpr (acrossChannels) {
+        biases.load(bias + channel);
+      } else {
+        const float one = bias[channel];
+        for (int k = 0; k < n; ++k) biases[k] = one;
+      }
+    }
+    for (int k = 0; k < n; ++k) pack[k] = rectified(pack[k] + biases[k], slope);
     pack.store(values + i * n);
   }
 }
@@ -127,15 +133,18 @@ void addBiasAndSlope(cudaStream_t stream, Layout layout, std::int64_t batch, std
                      const float* biasOrNull, double slope, T* values) {
   if (biasOrNull == nullptr && slope == 1) return;
   const std::int64_t elements = batch * channels * pixels;
-  const std::int64_t perChannel = innermost(layout, pixels) ? 1 : pixels, whole = innermost(layout, pixels) ? channels : pixels;
+  const bool acrossChannels = innermost(layout, pixels);
+  const std::int64_t perChannel = acrossChannels ? 1 : pixels, whole = acrossChannels ? channels : pixels;
   const auto launch = [&](auto kernel, std::int64_t count) {
     launchGrid(stream, "adding a bias", kernel, blocksFor(count), threads, values, biasOrNull, static_cast<float>(slope),
                static_cast<std::uint32_t>(channels), static_cast<std::uint32_t>(perChannel), static_cast<std::uint32_t>(count));
   };
-  if (whole % together<T> == 0 && aligned(values))
-    launch(addBias<together<T>, T>, elements / together<T>);
+  if (whole % together<T> != 0 || !aligned({values, biasOrNull}))
+    launch(addBias<1, false, T>, elements);
+  else if (acrossChannels)
+    launch(addBias<together<T>, true, T>, elements / together<T>);
   else
-    launch(addBias<1, T>, elements);
+    launch(addBias<together<T>, false, T>, elements / together<T>);
 }
 
 std::int64_t biasGradientPartialBytes(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t pixels) {

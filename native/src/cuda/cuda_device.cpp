@@ -2,6 +2,7 @@
 
 #include "../engines/engines.hpp"
 #include "../kernels/kernel_fields.hpp"
+#include "card_rates.hpp"
 #include "check.hpp"
 #include "compile.hpp"
 #include "context.hpp"
@@ -17,12 +18,6 @@ namespace tilefold {
 namespace {
 
 using namespace cuda;
-
-// Multiply-adds of one multiprocessor in one cycle, in float32: of a data centre's cards before
-// Hopper half of what they are since.
-double lanesOf(const cudaDeviceProp& gpu) { return gpu.major < 8 || (gpu.major == 8 && gpu.minor == 0) ? 64 : 128; }
-// Tensor cores do about so many times as much.
-constexpr double tf32Cores = 8, bf16Cores = 16;
 
 int attribute(cudaDeviceAttr name) {
   int value = 0;
@@ -105,12 +100,13 @@ class CudaDevice : public Device {
     const cudaDeviceProp device = propertiesOfGpu();
     const double cycles = 1e3 * attribute(cudaDevAttrClockRate);
     const double bytes = 2e3 * attribute(cudaDevAttrMemoryClockRate) * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
+    const CardRates rates = cardRates(device.major, device.minor, device.name);
     DeviceProperties properties;
     properties.name = device.name;
     properties.library = libraries_->versions();
     // About half of what the data sheet says is what convolutions reach, and four fifths of the
     // memory's rate.
-    properties.flopsPerSecond = 0.5 * 2 * lanesOf(device) * cycles * context_.multiprocessors * timesAsMuch();
+    properties.flopsPerSecond = 0.5 * 2 * rates.lanes * cycles * context_.multiprocessors * timesAsMuch(rates);
     properties.bytesPerSecond = 0.8 * bytes;
     properties.launchSeconds = 3e-6;
     properties.multiprocessors = context_.multiprocessors;
@@ -124,9 +120,9 @@ class CudaDevice : public Device {
 
  private:
   bool usesTensorCores() const { return context_.precision == Precision::bf16 || context_.math == Math::tf32; }
-  double timesAsMuch() const {
-    if (context_.precision == Precision::bf16) return bf16Cores;
-    return context_.math == Math::tf32 ? tf32Cores : 1;
+  double timesAsMuch(const CardRates& rates) const {
+    if (context_.precision == Precision::bf16) return rates.bf16;
+    return context_.math == Math::tf32 ? rates.tf32 : 1;
   }
 
   Stream stream_;

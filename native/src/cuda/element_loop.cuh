@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 
 #include "../kernels/bfloat16.hpp"
@@ -38,11 +39,23 @@ void forEach(const Context& context, const char* name, std::int64_t count, const
   launchKernel(context, name, visitItems<Body>, blocksFor(context, count), blockThreads, count, body);
 }
 
-// Elements as they lie next to each other in memory.
+constexpr int packWidth = 4, packBytes = packWidth * sizeof(float);
+
+// Elements as they lie next to each other in memory, in words of up to 16 bytes.
 template <class T, int count>
-struct alignas(count * sizeof(T)) Adjacent {
+struct alignas(std::min<std::size_t>(count * sizeof(T), packBytes)) Adjacent {
   T values[count];
 };
+
+// Stores `words` words at once each. nvcc splits an assignment of a struct, or of a word, into its
+// elements where a loop surrounds it; an intrinsic stays whole.
+template <class Word, int words, class Elements>
+__device__ void storeWords(const Elements& elements, void* to) {
+  Word stored[words];
+  static_assert(sizeof(stored) == sizeof(elements), "elements fill their words");
+  memcpy(stored, &elements, sizeof(elements));
+  for (int i = 0; i < words; ++i) __stcg(static_cast<Word*>(to) + i, stored[i]);
+}
 
 // Elements that are read from or written to neighbouring places, of whatever type, by one access.
 template <class T, int count>
@@ -61,11 +74,15 @@ struct Pack {
   __device__ void store(Stored* to) const {
     Adjacent<Stored, count> elements;
     for (int i = 0; i < count; ++i) elements.values[i] = static_cast<Stored>(values[i]);
-    *reinterpret_cast<Adjacent<Stored, count>*>(to) = elements;
+    constexpr int bytes = static_cast<int>(sizeof(elements));
+    if constexpr (bytes >= packBytes)
+      storeWords<uint4, bytes / packBytes>(elements, to);
+    else if constexpr (bytes == sizeof(uint2))
+      storeWords<uint2, 1>(elements, to);
+    else
+      *reinterpret_cast<Adjacent<Stored, count>*>(to) = elements;
   }
 };
-
-constexpr int packWidth = 4, packBytes = packWidth * sizeof(float);
 
 inline bool aligned(std::initializer_list<const void*> addresses, std::size_t bytes = packBytes) {
   return std::all_of(addresses.begin(), addresses.end(),

@@ -88,7 +88,7 @@ void pointwiseSum(const Context& context, const PointwiseSum& s, const Pointwise
   const ElementLeaves<T> leaves(s, operands);
   const Interpreted function(s.expression);
   const SumRows rows = rowsOf(s);
-  forEachRowSum(
+  forEachRowSum<T>(
       context, "pointwiseSum", StatisticsRows(s, rows == SumRows::one ? 1 : s.channels, rows == SumRows::imageChannels), {operands.gradient},
       [] __device__(const StatisticsRow& row) { return row.row; },
       [=] __device__(auto values, std::int64_t i, const auto&, const auto& add) {

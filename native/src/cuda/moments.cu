@@ -14,7 +14,7 @@ void momentsForward(const Context& context, const GroupedTile& t, const T* sourc
   const double count = static_cast<double>(rows.length());
   // Deviations from a row's first value: of data far from zero the mean's square would take the
   // variance's digits.
-  forEachRowSum(
+  forEachRowSum<T>(
       context, "momentsForward", rows, {source}, [=] __device__(const StatisticsRow& row) { return static_cast<float>(source[row.first]); },
       [=] __device__(auto values, std::int64_t i, const auto& origin, const auto& add) {
         values.load(source + i);

@@ -27,6 +27,12 @@ __device__ GradientConstants gradientConstants(const Normalise& n, const Normali
   return {normaliser, static_cast<float>(scale * operands.weight(channel)), static_cast<float>(source), static_cast<float>(constant)};
 }
 
+// What gradients of x are made of, in packs; `before` is what they are added to.
+template <class Values>
+struct GradientTerms {
+  Values values, passed, before;
+};
+
 template <bool add, class T>
 void backward(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const GradientSums* sums,
               T* sourceGradient) {
@@ -34,21 +40,24 @@ void backward(const Context& context, const Normalise& n, const NormaliseOperand
   const T* source = sums == nullptr && n.slope == 1 ? operands.gradient : operands.source;
   const T* gradient = operands.gradient;
   const float slope = static_cast<float>(n.slope);
-  forEachOfChannels(
+  forEachOfChannels<T>(
       context, "normaliseBackward", n, n.perImage, {source, gradient, sourceGradient},
       [=] __device__(std::int64_t image, std::int64_t channel) { return gradientConstants(n, operands, sums, image, channel); },
-      [=] __device__(auto values, std::int64_t i, const auto& constants) {
-        auto passed = values, before = values;
-        values.load(source + i);
-        passed.load(gradient + i);
-        if (add) before.load(sourceGradient + i);
-        for (int k = 0; k < values.width; ++k) {
+      [=] __device__(auto values, std::int64_t i) {
+        GradientTerms<decltype(values)> terms;
+        terms.values.load(source + i);
+        terms.passed.load(gradient + i);
+        if (add) terms.before.load(sourceGradient + i);
+        return terms;
+      },
+      [=] __device__(auto terms, std::int64_t i, const auto& constants) {
+        for (int k = 0; k < terms.values.width; ++k) {
           const GradientConstants of = constants(k);
-          const float dy = rectified(of.normaliser(values[k]), passed[k], slope);
-          const float dx = of.gradient * dy + ((values[k] - of.normaliser.mean) * of.source + of.constant);
-          passed[k] = add ? before[k] + dx : dx;
+          const float dy = rectified(of.normaliser(terms.values[k]), terms.passed[k], slope);
+          const float dx = of.gradient * dy + ((terms.values[k] - of.normaliser.mean) * of.source + of.constant);
+          terms.passed[k] = add ? terms.before[k] + dx : dx;
         }
-        passed.store(sourceGradient + i);
+        terms.passed.store(sourceGradient + i);
       });
 }
 
@@ -57,11 +66,14 @@ template <class T>
 void normaliseForward(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, T* destination) {
   const T* source = operands.source;
   const float slope = static_cast<float>(n.slope);
-  forEachOfChannels(
+  forEachOfChannels<T>(
       context, "normaliseForward", n, n.perImage, {source, destination},
       [=] __device__(std::int64_t image, std::int64_t channel) { return operands.normaliser(n, image, channel); },
-      [=] __device__(auto values, std::int64_t i, const auto& normaliser) {
+      [=] __device__(auto values, std::int64_t i) {
         values.load(source + i);
+        return values;
+      },
+      [=] __device__(auto values, std::int64_t i, const auto& normaliser) {
         for (int k = 0; k < values.width; ++k) values[k] = rectified(normaliser(k)(values[k]), slope);
         values.store(destination + i);
       });

@@ -14,7 +14,7 @@ void normaliseBackwardReduce(const Context& context, const Normalise& n, const N
   const T *source = operands.source, *gradient = operands.gradient;
   const float slope = static_cast<float>(n.slope);
   // A row for each channel.
-  forEachRowSum(
+  forEachRowSum<T>(
       context, "normaliseBackwardReduce", StatisticsRows(n, n.channels, n.perImage), {source, gradient},
       [=] __device__(const StatisticsRow& row) { return operands.normaliser(n, row.image, row.group); },
       [=] __device__(auto values, std::int64_t i, const auto& normaliser, const auto& add) {

@@ -62,13 +62,19 @@ void dropout(const Context& context, const Dropout& d, const TileOrigin& origin,
   const double rate = d.rate, keptScale = 1 / (1 - d.rate);
   const std::int64_t fullChannels = d.fullChannels, fullHeight = d.fullHeight, fullWidth = d.fullWidth;
   const auto layerKey = static_cast<std::uint64_t>(d.layerKey);
-  forEach(context, "dropout", d.batch * d.channels * d.height * d.width, [=] __device__(std::int64_t i) {
-    const Place at = tile.place(i);
-    const std::int64_t channel = (origin.batch + at.image) * fullChannels + at.channel;
-    const std::int64_t element = (channel * fullHeight + origin.row + at.row) * fullWidth + origin.column + at.column;
-    const bool keep = draw(mix(mix(mix(step->seed) + step->step) + layerKey), element) >= rate;
-    destination[i] = keep ? static_cast<T>(static_cast<double>(source[i]) * keptScale) : T(0);
-  });
+  forEachPack<T>(context, "dropout", d.batch * d.channels * d.height * d.width, {source, destination},
+                 [=] __device__(auto values, std::int64_t i) {
+                   const std::uint64_t key = mix(mix(mix(step->seed) + step->step) + layerKey);
+                   values.load(source + i);
+                   for (int k = 0; k < values.width; ++k) {
+                     const Place at = tile.place(i + k);
+                     const std::int64_t channel = (origin.batch + at.image) * fullChannels + at.channel;
+                     const std::int64_t element = (channel * fullHeight + origin.row + at.row) * fullWidth + origin.column + at.column;
+                     const double kept = static_cast<double>(values[k]) * keptScale;
+                     values[k] = draw(key, element) >= rate ? static_cast<float>(kept) : 0.0F;
+                   }
+                   values.store(destination + i);
+                 });
 }
 
 }  // namespace

@@ -139,26 +139,37 @@ struct FinishRows {
 };
 
 template <int n, class Of, class Body, class Finish>
-void sumRows(const Context& context, const char* name, const StatisticsRows& rows, const Of& of, const Body& body, const Finish& finish) {
-  if (rows.columns())
-    forEachSum<32 / n>(context, name, rows.count() / n, rows.length(), ColumnsOfRows<n, Of, Body>{rows, rows.stride(), of, body},
-                       FinishRows<n, Finish>{rows, finish}, termsPerThread / n);
-  else
-    forEachSum<1>(context, name, rows.count(), rows.length() / n,
-                  RunsOfRows<n, Of, Body>{rows, rows.stride(), rows.runs() == 1, Divisor(rows.together() / n), of, body},
-                  FinishRows<1, Finish>{rows, finish}, termsPerThread / n);
+void sumColumns(const Context& context, const char* name, const StatisticsRows& rows, const Of& of, const Body& body,
+                const Finish& finish) {
+  forEachSum<32 / n>(context, name, rows.count() / n, rows.length(), ColumnsOfRows<n, Of, Body>{rows, rows.stride(), of, body},
+                     FinishRows<n, Finish>{rows, finish}, termsPerThread / n);
+}
+
+template <int n, class Of, class Body, class Finish>
+void sumRuns(const Context& context, const char* name, const StatisticsRows& rows, const Of& of, const Body& body, const Finish& finish) {
+  forEachSum<1>(context, name, rows.count(), rows.length() / n,
+                RunsOfRows<n, Of, Body>{rows, rows.stride(), rows.runs() == 1, Divisor(rows.together() / n), of, body},
+                FinishRows<1, Finish>{rows, finish}, termsPerThread / n);
 }
 
 // finish(row, one, other) for every row: the sums of what body(pack, i, constants, add) adds by
 // add(k, one, other), once for each element i + k of its pack. constants(k) is what of(row) gave
-// for the row of that element. `pack` is empty, as forEachPack's.
-template <class Of, class Body, class Finish>
+// for the row of that element. `pack` is empty, as forEachPack's,
+// of neighbouring elements of type T.
+template <class T, class Of, class Body, class Finish>
 void forEachRowSum(const Context& context, const char* name, const StatisticsRows& rows, std::initializer_list<const void*> addresses,
                    const Of& of, const Body& body, const Finish& finish) {
-  if (rows.inPacks(packWidth) && aligned(addresses))
-    sumRows<packWidth>(context, name, rows, of, body, finish);
+  constexpr int width = packBytes / sizeof(T);
+  const bool inPacks = aligned(addresses);
+  // The sums of more columns would not fit a block's shared memory.
+  if (rows.columns() && inPacks && rows.inPacks(packWidth))
+    sumColumns<packWidth>(context, name, rows, of, body, finish);
+  else if (rows.columns())
+    sumColumns<1>(context, name, rows, of, body, finish);
+  else if (inPacks && rows.inPacks(width))
+    sumRuns<width>(context, name, rows, of, body, finish);
   else
-    sumRows<1>(context, name, rows, of, body, finish);
+    sumRuns<1>(context, name, rows, of, body, finish);
 }
 
 }  // namespace tilefold::cuda

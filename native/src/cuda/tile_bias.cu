@@ -1,5 +1,6 @@
 // A bias on its own, where no convolution adds it (bias.hpp is of those that do); plain or nhwc.
 // Semantics: reference/bias.cpp.
+#include "channel_loop.cuh"
 #include "compiled.hpp"
 #include "divisor.cuh"
 #include "families.hpp"
@@ -26,13 +27,16 @@ struct ChannelTerms {
 
 template <class T>
 void addBias(const Context& context, const Tile& t, const float* bias, T* destination) {
-  const std::int64_t pixels = t.height * t.width;
-  const Divisor byChannels(t.channels), byTogether(channelsLast(t) ? 1 : pixels);
-  forEachPack<T>(context, "addBias", t.batch * t.channels * pixels, {destination}, [=] __device__(auto values, std::int64_t i) {
-    values.load(destination + i);
-    for (int k = 0; k < values.width; ++k) values[k] += bias[byChannels(byTogether(i + k).quotient).remainder];
-    values.store(destination + i);
-  });
+  forEachOfChannels<T>(
+      context, "addBias", t, false, {destination}, [=] __device__(std::int64_t, std::int64_t channel) { return bias[channel]; },
+      [=] __device__(auto values, std::int64_t i) {
+        values.load(destination + i);
+        return values;
+      },
+      [=] __device__(auto values, std::int64_t i, const auto& biasOf) {
+        for (int k = 0; k < values.width; ++k) values[k] += biasOf(k);
+        values.store(destination + i);
+      });
 }
 
 template <class T>

@@ -64,6 +64,12 @@ T atomicCAS(T* address, T expected, T desired) {
   return std::exchange(*address, *address == expected ? desired : *address);
 }
 
+// As wide as the word, and aligned to it, which a sanitizer sees.
+template <class Word>
+void __stcg(Word* to, Word word) {
+  *to = word;
+}
+
 inline float rsqrtf(float value) { return 1 / sqrtf(value); }
 inline double rsqrt(double value) { return 1 / sqrt(value); }
 inline float rsqrt(float value) { return rsqrtf(value); }
