@@ -53,9 +53,9 @@ const rememberAnswers = (
 /**
  * What a search finds, or, where that is faster, what is found for as many more bytes as optimizer
  * state takes, with that state on the host (ZeRO-Offload, Ren 2021), for targets of a fixed ladder
- * from that sum downwards. Of what moves nothing else all are tried that may be faster, so that more
- * memory never makes an answer slower; where none of it fits, of all else the first that does, since
- * its own transfers may hide worse beside those of the state.
+ * from that sum downwards. Of what moves nothing else all are tried that may be faster, so that
+ * more memory never makes an answer slower; where none of it fits, of all else the first that does,
+ * since its own transfers may hide worse beside those of the state.
  */
 export const offloadOptimizer = (
   graph: StepGraph,
