@@ -7,7 +7,7 @@ import { memoize } from './memoize'
 import type { PlanSearch } from './plan-search'
 
 /** Each target that is tried is so many times the one before. */
-const targetRatio = 1.03
+const targetRatio = 1.02
 
 /** Optimizer state is left where it is, where it is a smaller share than this of plain's memory. */
 const leastShare = 0.02
@@ -27,7 +27,9 @@ export const offloadableBytes = (graph: StepGraph, device: DeviceModel, plain: L
 interface Offloading {
   /** What is found with all state on the device, within the whole host budget. */
   readonly resident: PlanSearch
-  /** The same within a host budget that leaves out the state. */
+  /** What is found that moves nothing else to the host. */
+  readonly alone: PlanSearch
+  /** What is found within a host budget that leaves out the state. */
   readonly beside: PlanSearch
   /** Bytes of state that wait on the host. */
   readonly stateBytes: number
@@ -35,20 +37,34 @@ interface Offloading {
   readonly leastMilliseconds: () => number
 }
 
+/** A search's answers to the targets of the ladder, by rung; beyond `slowest` perhaps none. */
+const rememberAnswers = (
+  search: PlanSearch,
+  targetOf: (rung: number) => number
+): ((rung: number, slowest?: number) => Lowered | undefined) => {
+  const known = new Map<number, Lowered>()
+  return (rung, slowest) => {
+    const found = known.get(rung) ?? search.within(targetOf(rung), slowest)
+    if (found !== undefined) known.set(rung, found)
+    return found
+  }
+}
+
 /**
- * What a search finds, or, where that is faster, what it finds for as many more bytes as optimizer
- * state takes, with that state on the host (ZeRO-Offload, Ren 2021). It is asked for targets of a
- * fixed ladder, from the one above that sum downwards, as long as they promise something faster:
- * transfers make no plan faster. So more memory never makes an answer slower.
+ * What a search finds, or, where that is faster, what is found for as many more bytes as optimizer
+ * state takes, with that state on the host (ZeRO-Offload, Ren 2021), for targets of a fixed ladder
+ * from that sum downwards. Of what moves nothing else all are tried that may be faster, so that
+ * more memory never makes an answer slower; where none of it fits, of all else the first that does,
+ * since its own transfers may hide worse beside those of the state.
  */
 export const offloadOptimizer = (
   graph: StepGraph,
   device: DeviceModel,
-  { resident, beside, stateBytes, leastMilliseconds }: Offloading
+  { resident, alone, beside, stateBytes, leastMilliseconds }: Offloading
 ): PlanSearch => {
   const targetOf = (rung: number): number => Math.floor(stateBytes * targetRatio ** rung)
   const rungAbove = (bytes: number): number => Math.max(0, Math.ceil(Math.log(bytes / stateBytes) / Math.log(targetRatio)))
-  const foundAt = memoize(String, (rung: number) => beside.within(targetOf(rung)))
+  const [aloneAt, besideAt] = [rememberAnswers(alone, targetOf), rememberAnswers(beside, targetOf)]
   const offloaded = memoize(
     ({ plan }: Lowered) => JSON.stringify(plan),
     ({ plan }) => lower(graph, { ...plan, offloadOptimizer: true }, device)
@@ -58,13 +74,23 @@ export const offloadOptimizer = (
     ...resident,
     within: (budget, slowest) => {
       let best = resident.within(budget, slowest)
-      const isFaster = ({ milliseconds }: Lowered): boolean => best === undefined || milliseconds() < best.milliseconds()
       if (best !== undefined && best.milliseconds() <= leastMilliseconds()) return best
-      for (let rung = rungAbove(budget + stateBytes); rung >= 0; rung--) {
-        const found = foundAt(rung)
-        if (found === undefined || !isFaster(found)) break
+      const isFaster = ({ milliseconds }: Lowered): boolean => best === undefined || milliseconds() < best.milliseconds()
+      const top = rungAbove(budget + stateBytes + 1) - 1
+      for (let rung = top, fitting = false; rung >= 0; rung--) {
+        const found = aloneAt(rung, best?.milliseconds())
+        if (found === undefined && !fitting) break
+        if (found === undefined || !isFaster(found)) return best
         const one = offloaded(found)
-        if (isFaster(one) && fits(budget, one)) best = one
+        if (!fits(budget, one)) continue
+        fitting = true
+        if (isFaster(one)) best = one
+      }
+      for (let rung = top; rung >= 0; rung--) {
+        const found = besideAt(rung, best?.milliseconds())
+        if (found === undefined || !isFaster(found)) return best
+        const one = offloaded(found)
+        if (fits(budget, one)) return isFaster(one) ? one : best
       }
       return best
     },
@@ -73,11 +99,11 @@ export const offloadOptimizer = (
       let least: LeastPlan | undefined = before
       const isLess = (budget: number): boolean => budget < (least?.budget ?? below)
       /** The smallest budget that starts at this rung or above. */
-      const reaching = (rung: number): number => (rung === 0 ? 0 : targetOf(rung - 1) - stateBytes + 1)
+      const reaching = (rung: number): number => targetOf(rung) - stateBytes
       const lowest = beside.least((before?.budget ?? below) + stateBytes)
       if (lowest === undefined) return before
       for (let rung = rungAbove(lowest.budget); isLess(reaching(rung)); rung++) {
-        const found = foundAt(rung)
+        const found = besideAt(rung)
         if (found === undefined) continue
         const one = offloaded(found)
         const budget = Math.max(one.peakBytes(), reaching(rung))

@@ -224,9 +224,9 @@ const fastestAnswers = (all: readonly Answers[], { ofAny, ofSwapping }: LeastTim
   const searched = (tilesFirst: boolean): readonly Answers[] =>
     [...all].sort((a, b) => searchRank(a, tilesFirst) - searchRank(b, tilesFirst))
   return {
-    within: (budget) => {
+    within: (budget, atMost = Infinity) => {
       const found = new Map<PlanSearch, Lowered | undefined>()
-      let slowest = Infinity
+      let slowest = atMost
       const ask = (answers: Answers, atMost: number): void => {
         const candidate = answers.within(budget, atMost)
         found.set(answers, candidate)
@@ -234,7 +234,7 @@ const fastestAnswers = (all: readonly Answers[], { ofAny, ofSwapping }: LeastTim
       }
       const tilesFirst = swaps && ofSwapping(budget) > likelySwapping * ofAny()
       // Where tiles alone are as fast as can be, which is soon known, nothing need be swapped.
-      if (swaps && !tilesFirst) for (const answers of all) if (answers.kind === 'targeted') ask(answers, ofAny())
+      if (swaps && !tilesFirst) for (const answers of all) if (answers.kind === 'targeted') ask(answers, Math.min(atMost, ofAny()))
       for (const answers of searched(tilesFirst))
         if (found.get(answers) === undefined && (answers.kind !== 'swapping' || slowest > ofAny())) ask(answers, slowest)
       return findFastest(all.flatMap((answers) => found.get(answers) ?? []))
@@ -297,6 +297,7 @@ export const createPlanSearches = (
       strategies[name].kind === 'swapping' ? createAnswers(name, hostBudget! - stateBytes) : answersBy(name)
     return offloadOptimizer(graph, device, {
       ...{ resident, stateBytes, leastMilliseconds },
+      alone: fastestAnswers(taken.filter((name) => strategies[name].kind !== 'swapping').map(answersBy), times),
       beside: fastestAnswers(taken.map(besideState), times)
     })
   })

@@ -67,6 +67,7 @@ const resnet50: BatchedNetwork = { model: 'resnet50', name: 'ResNet-50' }
 
 const quickFiles = [
   'training/devices',
+  'training/offload-optimizer',
   'golden/operations',
   'golden/branching',
   'properties/tiled-equals-untiled',

@@ -36,7 +36,8 @@ const files = {
   'properties/repeated-tiles': 20,
   'properties/tiled-equals-untiled': 10,
   'training/devices': 5,
-  'training/gpu-ranks': 3
+  'training/gpu-ranks': 3,
+  'training/offload-optimizer': 0
 }
 
 const suite = emulates ? test : test.skip

@@ -2,6 +2,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, flatten, linear, maxPool2d, model, relu, softmaxCrossEntropy } from '../../dsl'
 import { buildGraph, type Segment, type Training } from '../../staging'
+import { testsDevice } from '../devices'
 import { must } from '../must'
 import type { Execution } from '../golden/execute'
 import { drawsOf } from '../staging/random-nets'
@@ -21,7 +22,7 @@ const net = model({
     relu,
     maxPool2d({ k: 2, s: 2 }),
     flatten,
-    linear({ out: 100 }),
+    linear({ out: 60 }),
     relu,
     linear({ out: 3 }),
     softmaxCrossEntropy
@@ -47,7 +48,8 @@ const weights = new Map(
     values(size(shape)).map((value) => (role === 'runningVariance' ? 1 + Math.abs(value) : 0.1 * value))
   ])
 )
-const execution = (device: 'cpu' | 'reference', segments: readonly Segment[]): Execution => ({
+const devices = (['reference', 'cpu', 'cuda'] as const).filter(testsDevice)
+const execution = (device: (typeof devices)[number], segments: readonly Segment[]): Execution => ({
   ...{ model: net, input, device, precision: 'float32', threads: 2, segments, weights, batch: { input: [], target: [] } }
 })
 const batches = [batch(), batch(), batch(), batch()]
@@ -62,10 +64,8 @@ for (const optimizer of optimizers.slice(1))
   ] as const)
     test(`${optimizer.kind} ${how} gives the same bits with its state on the host`, async () => {
       const objective: Training = { kind: 'train', optimizer, ...rest }
-      for (const [device, segments] of [
-        ['reference', tiled],
-        ['cpu', untiled]
-      ] as const) {
+      for (const device of devices) {
+        const segments = device === 'reference' ? tiled : untiled
         const run = 'accumulate' in rest ? actions : singly
         const running = execution(device, segments)
         const resident = await runSections(running, objective, run)

@@ -12,6 +12,10 @@ import { groupOptimizerStates, type UnplacedPersistentTensor } from '../scope/pe
  */
 const mostLoadedBytes = 2 ** 20
 
+/** How many pieces come ahead of the one that is updated, at most, and at most of all pieces. */
+const mostAhead = 8
+const shareAhead = 1 / 16
+
 /** The updates of parameters that a section emits, outside of loops. */
 export interface OptimizerUpdates {
   /** Updates a parameter from its complete gradient. */
@@ -34,8 +38,7 @@ interface Leaving {
 /**
  * Updates by state on the device or, of some parameters, on the host (as ZeRO-Offload keeps it, Ren
  * 2021, where the host updates too). Piece by piece of these, state comes, the piece is updated and
- * its state leaves; each comes beside all that runs since the update before, and leaves beside what
- * follows, so that of three pieces there is state on the device at most.
+ * its state leaves: it comes some updates ahead, and leaves while the next piece is updated.
  */
 export const createOptimizerUpdates = (
   builder: Builder,
@@ -45,16 +48,18 @@ export const createOptimizerUpdates = (
   parameterBytes: number
 ): OptimizerUpdates => {
   const stateOf = groupOptimizerStates(persistentTensors)
+  const elementsOfPiece = Math.floor(mostLoadedBytes / parameterBytes)
   const onHost = new Set(persistentTensors.flatMap((tensor) => (tensor.onHost ? [tensor.parameter] : [])))
   const loads = new Map<number, readonly UnplacedInstruction[]>()
+  const pieces = [...onHost].reduce((sum, { elements }) => sum + Math.ceil(elements / elementsOfPiece), 0)
+  const ahead = Math.max(1, Math.min(mostAhead, Math.floor(shareAhead * pieces)))
   const leaving: Leaving[] = []
-  /** Where the code of the last update begins, before which state of the next one may come. */
-  let before: number | undefined
+  /** Where the code of each update by such state begins. */
+  const positions: number[] = []
   const release = (kept: number): void => {
     for (const { left, states } of leaving.splice(0, leaving.length - kept))
       for (const state of states) builder.wait('compute', left, state)
   }
-  const elementsOfPiece = Math.floor(mostLoadedBytes / parameterBytes)
   const updatePiece = (parameter: ParameterTensor, gradient: Buffer, first: number): void => {
     const count = Math.min(elementsOfPiece, parameter.elements - first)
     const [offset, bytes] = [first * parameterBytes, count * parameterBytes]
@@ -62,15 +67,15 @@ export const createOptimizerUpdates = (
       host: arenaOperand(state, offset),
       device: arenaOperand(builder.buffer({ kind: 'loaded-state', parameter: parameter.name }, bytes))
     }))
-    release(1)
+    release(ahead)
     const [position, loaded, left] = [builder.code().length, builder.freshEvent(), builder.freshEvent()]
     const load = createBuilder(pool)
     waitForEngine(load, 'to-device', 'compute')
     for (const { host, device } of parts) load.copy(contiguousCopy('to-device', bytes, device, host))
     load.record('to-device', loaded)
-    const at = before ?? position
+    positions.push(position)
+    const at = positions[Math.max(0, positions.length - 1 - ahead)]!
     loads.set(at, [...(loads.get(at) ?? []), ...load.code()])
-    before = position
     builder.wait('compute', loaded)
     updateElements(builder, optimizer, {
       learning: parameter.learning!,
