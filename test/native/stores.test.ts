@@ -11,7 +11,7 @@ const folder = join(__dirname, '..', '..', 'native', 'src', 'cuda')
 const hasNvcc = spawnSync('nvcc', ['--version']).status === 0
 const suite = hasNvcc ? test : test.skip
 
-/** STG of compute capability 7 to 9: 16 bytes, the operation in bits 0 to 11, its width in 73 to 75. */
+/** STG in 16 bytes, the operation in bits 0 to 11, its width in 73 to 75. */
 const storeOperation = 0x986
 const bytesByWidth = [1, 1, 2, 2, 4, 8, 16] as const
 

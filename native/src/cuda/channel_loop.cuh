@@ -107,10 +107,10 @@ void visitByPlanes(const Context& context, const char* name, const Tile& t, cons
                PlaneBlocks{count, perBlock, pixels, Divisor(pixels), Divisor(t.channels)}, of, read, write);
 }
 
-// write(read(pack, i), i, constants) for packs of type T that begin at element i and cover the tile:
-// whatever `read` loads there, maybe before `write` has stored what is in front of it. constants(k)
-// is what of(image, channel) gave for element i + k, with any image where `perImage` does not hold.
-// `pack` is empty, as forEachPack's.
+// write(read(pack, i), i, constants) for packs of type T that begin at element i and cover the
+// tile: whatever `read` loads there, maybe before `write` has stored what is in front of it.
+// constants(k) is what of(image, channel) gave for element i + k, with any image where `perImage`
+// does not hold. `pack` is empty, as forEachPack's.
 template <class T, class Of, class Read, class Write>
 void forEachOfChannels(const Context& context, const char* name, const Tile& t, bool perImage, std::initializer_list<const void*> addresses,
                        const Of& of, const Read& read, const Write& write) {
