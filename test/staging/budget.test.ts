@@ -3,6 +3,7 @@ import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { buildRequestGraph, referenceModel, stage, stageEach, stageGraph, type StageRequest } from '../../staging'
+import { builtIn } from '../../models'
 import { must } from '../must'
 import { twoConvolutions } from './convolutions'
 
@@ -40,6 +41,18 @@ test('a graph that is built is the one that is staged, whatever the request', ()
     assert.is(must(stageBy({ strategy })).sourceGraph, graph)
     assert.equal(staged.plan, must(stage({ ...request, strategy })).plan)
   }
+})
+
+test('what a U-Net needs by tiles is soon said, though its finest ones would take minutes to place', () => {
+  const start = process.cpuUsage()
+  const unet: StageRequest = { ...request, model: builtIn['unet']!({ classes: 2, head: 'gap' }), input: [2, 3, 512, 512], strategy: 'sft' }
+  const refused = stage({ ...unet, budget: { fractionOfPlain: 0.05 } })
+  const error = isLeft(refused) ? refused.left : undefined
+  assert.match(error?.message ?? '', /^unet on 2x3x512x512 does not fit the budget of .*: strategy sft needs at least \d+ bytes/)
+  const { user, system } = process.cpuUsage(start)
+  assert.ok(user + system < 20e6, `${(user + system) / 1e6} CPU seconds`)
+  const least = (error as { readonly smallestFeasibleBudgetBytes: number }).smallestFeasibleBudgetBytes
+  assert.ok(must(stage({ ...unet, budget: { bytes: least } })).program.peakBytes <= least)
 })
 
 test.run()

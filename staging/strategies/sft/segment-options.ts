@@ -3,6 +3,8 @@ import { lazy } from '../../memoize'
 import { requestedTiles } from '../../graph/directives'
 import { type Segment } from '../../plans/plan'
 import { tileCount, untiled, type Grid, type Span } from '../../graph/span'
+import { tileRuns } from '../../graph/tiling'
+import { tileAxes } from '../../program/program'
 import { endsOnHost } from '../../plans/host-tensors'
 import type { SegmentOption } from './grid-search'
 import { candidateGrids } from '../grids'
@@ -138,6 +140,7 @@ export const createSegmentOptions = (
     const inTiles = createTiledOptions({
       ...{ span, variants, reordering, loadings, inRows, beside, least, optionOf },
       grids: lazy(() => candidateGrids(graph, span, inRows)),
+      unlikeTiles: (grid) => tileAxes.reduce((tiles, axis) => tiles * (tileRuns(graph, span, axis, grid[axis])?.length ?? 0), 1),
       wholeNanoseconds: (variant) => nanosecondsOf(coarsest[isLimited ? 0 : variant]!()!)
     })
     const mayFitWhole = (variant: number, available: number): boolean =>

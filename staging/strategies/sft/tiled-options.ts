@@ -9,6 +9,8 @@ import type { LeastWeights } from './least-weights'
 export interface TiledSegment {
   readonly span: Span
   readonly grids: () => readonly Grid[]
+  /** How many tiles a grid has of which no two neighbours are alike: what is lowered of it. */
+  readonly unlikeTiles: (grid: Grid) => number
   readonly variants: readonly Variant[]
   /** How tiles may read weights. */
   readonly reordering: readonly Segment['reorder'][]
@@ -31,9 +33,15 @@ interface TiledOptions {
    * takes no more than `slowest` nanoseconds; all leave the same in memory.
    */
   readonly fastest: (end: number, available: number, slowest: number) => SegmentOption | undefined
-  /** The option of the finest grid that can be, with the fewest bytes for weights. */
+  /**
+   * The option of the finest grid that can be, with the fewest bytes for weights; grids that would
+   * take minutes to place are left out.
+   */
   readonly finest: () => SegmentOption | undefined
 }
+
+/** Ops of unlike tiles, each with buffers of its own: placing them takes as long as their square. */
+const mostUnlikeOps = 4096
 
 type Decided = Pick<Segment, 'reorder' | 'prefetch'>
 
@@ -41,7 +49,7 @@ type Decided = Pick<Segment, 'reorder' | 'prefetch'>
  * Looks for a segment's best option among its grids and variants, each of which is estimated once.
  */
 export const createTiledOptions = (segment: TiledSegment): TiledOptions => {
-  const { span, grids, variants, reordering, loadings, inRows, beside, least, wholeNanoseconds, optionOf } = segment
+  const { span, grids, unlikeTiles, variants, reordering, loadings, inRows, beside, least, wholeNanoseconds, optionOf } = segment
   const gridOptions = new Map<string, (index: number) => SegmentOption | undefined>()
   const gridOptionOf = (variant: number, decided: Decided): ((index: number) => SegmentOption | undefined) => {
     const key = `${variant},${decided.reorder},${decided.prefetch}`
@@ -77,7 +85,9 @@ export const createTiledOptions = (segment: TiledSegment): TiledOptions => {
   }
   const finest = lazy((): SegmentOption | undefined => {
     const at = (index: number): SegmentOption | undefined =>
-      optionOf({ ...span, grid: grids()[index]!, recompute: true, reorder: reordering.at(-1)!, ...variants.at(-1)! })
+      unlikeTiles(grids()[index]!) * (span.to - span.from) > mostUnlikeOps
+        ? undefined
+        : optionOf({ ...span, grid: grids()[index]!, recompute: true, reorder: reordering.at(-1)!, ...variants.at(-1)! })
     let [low, high] = [0, grids().length]
     while (low < high) {
       const middle = (low + high) >> 1
