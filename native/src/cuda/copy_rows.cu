@@ -153,8 +153,8 @@ struct ZeroPart {
 SmallLaunch zero(const Zero& z, void* destination) {
   constexpr auto floatBytes = static_cast<std::int64_t>(sizeof(float));
   const bool floats = aligned({destination}, sizeof(float)) && z.bytes % floatBytes == 0;
-  const std::int64_t count = floats ? z.bytes / floatBytes : z.bytes;
-  return smallLaunch(ZeroPart{count, floats && aligned({destination}) ? count / packWidth : 0, destination, floats}, {{destination, z.bytes}});
+  const std::int64_t count = floats ? z.bytes / floatBytes : z.bytes, packs = floats && aligned({destination}) ? count / packWidth : 0;
+  return smallLaunch(ZeroPart{count, packs, destination, floats}, {{destination, z.bytes}});
 }
 
 }  // namespace

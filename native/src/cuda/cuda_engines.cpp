@@ -87,7 +87,7 @@ class CudaEngines : public Engines {
   }
 
   void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
-    if (engine == Engine::compute) return compute(kernel, operands);
+    if (engine == Engine::compute) return waiting_.launch(kernel, operands);
     // What is launched beside computing finds its stream there.
     context_.load = stream(engine);
     kernel.load(operands, none_);
@@ -159,7 +159,6 @@ class CudaEngines : public Engines {
 
   // Instructions come in program order, so what the event was last recorded with is what is meant.
   bool wait(Engine engine, std::size_t event, Engine, std::uint64_t, Progress&) override {
-    waiting_.enqueue();
     check(cudaStreamWaitEvent(stream(engine), events_[event].get(), 0), "waiting for an event");
     return true;
   }
@@ -213,28 +212,13 @@ class CudaEngines : public Engines {
     check(cudaMemcpyAsync(bytes, address, count, cudaMemcpyDeviceToHost, context_.compute), "copying from the device");
     synchronise("copying from the device");
   }
-  std::size_t arenaPeakBytes() const override { return arena_.wholePages(highestChange(arena_.memory(), arena_.memoryBytes())); }
-  std::size_t hostPeakBytes() const override { return highestChange(hostPool_.get(), hostBytes_); }
+  std::size_t arenaPeakBytes() const override {
+    return arena_.wholePages(highestChange(context_.compute, arena_.memory(), arena_.memoryBytes(), found_.get()));
+  }
+  std::size_t hostPeakBytes() const override { return highestChange(context_.compute, hostPool_.get(), hostBytes_, found_.get()); }
   bool surroundingsIntact() const override { return true; }
 
  private:
-  // A section as it ran before: whether to its end, the graph of its second run, and whether it can
-  // be none.
-  struct Recording {
-    bool hasRun = false, refused = false;
-    bool isAgreed = false;  // on whether all ranks replay it
-    ExecutableGraph executable;
-  };
-
-  void compute(CompiledKernel& kernel, const std::vector<Operand>& operands) {
-    if (const auto* small = dynamic_cast<const SmallKernel*>(&kernel)) {
-      const SmallLaunch launch = small->launchOf(operands);
-      if (launch.isSmall()) return waiting_.add(launch);
-    }
-    waiting_.enqueue();
-    kernel.launch(operands, none_);
-  }
-
   cudaStream_t stream(Engine engine) const {
     if (engine == Engine::network) return ranks_.stream();
     return engine == Engine::compute ? context_.compute : of(streams_, engine).get();
@@ -278,14 +262,6 @@ class CudaEngines : public Engines {
 
   void synchronise(const char* what) const { check(cudaStreamSynchronize(context_.compute), what); }
 
-  std::size_t highestChange(const std::byte* memory, std::size_t bytes) const {
-    unsigned long long highest = 0;
-    findHighestChange(context_.compute, memory, bytes, found_.get());
-    check(cudaMemcpyAsync(&highest, found_.get(), sizeof(highest), cudaMemcpyDeviceToHost, context_.compute), "reading the peak");
-    synchronise("looking for the peak");
-    return static_cast<std::size_t>(highest);
-  }
-
   Context& context_;
   DeviceArena arena_;
   std::size_t hostBytes_;
@@ -298,15 +274,15 @@ class CudaEngines : public Engines {
   RankLink ranks_;
   Event order_ = makeEvent();
   std::vector<Event> events_;
-  std::map<std::string, Recording> recordings_;
-  Recording unrecorded_{false, true, true, {}};  // of runs that leave instructions out
+  std::map<std::string, RecordedSection> recordings_;
+  RecordedSection unrecorded_{false, true, true, {}};  // of runs that leave instructions out
   EventTimer timer_;
   SmallLaunches waiting_{context_};  // of the compute engine
   const RowCopies copies_;
   const StepParameters none_{};
 
   // Of the section under way.
-  Recording* recording_ = nullptr;
+  RecordedSection* recording_ = nullptr;
   const Progress* progress_ = nullptr;
   bool exchanges_ = false;  // with other ranks
   bool capturing_ = false;  // or the graph that came of it has not been launched

@@ -21,6 +21,15 @@ bool meet(const SmallLaunch& one, const SmallLaunch& other) {
 
 }  // namespace
 
+void SmallLaunches::launch(CompiledKernel& kernel, const std::vector<Operand>& operands) {
+  if (const auto* small = dynamic_cast<const SmallKernel*>(&kernel)) {
+    const SmallLaunch launch = small->launchOf(operands);
+    if (launch.isSmall()) return add(launch);
+  }
+  enqueue();
+  kernel.launch(operands, {});
+}
+
 void SmallLaunches::add(const SmallLaunch& launch) {
   // From the last group to the first one, as long as it may come before what is behind.
   for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {

@@ -40,7 +40,9 @@ class SmallLaunches {
  public:
   explicit SmallLaunches(const Context& context) : context_(context) {}
 
-  // Whatever it touches as well was added before, and is enqueued before.
+  // Behind those that wait, among them where it is small.
+  void launch(CompiledKernel& kernel, const std::vector<Operand>& operands);
+  // What was added before and touches the same bytes is enqueued before.
   void add(const SmallLaunch& launch);
   void enqueue();
   void forget() { groups_.clear(); }
