@@ -5,8 +5,8 @@
 
 namespace tilefold::cuda {
 
-// A section as it ran before: whether to its end, the graph of its second run, and whether it can be
-// none.
+// A section as it ran before: whether to its end, the graph of its second run, and whether it can
+// be none.
 struct RecordedSection {
   bool hasRun = false, refused = false;
   bool isAgreed = false;  // on whether all ranks replay it
