@@ -27,6 +27,9 @@
 #include "interpreter/time_kernel.hpp"
 
 namespace tilefold::test {
+
+int smallLaunches();  // small_launches_test.cpp
+
 namespace {
 
 using Numbers = std::vector<double>;
@@ -440,6 +443,7 @@ int main() {
   kernelsAreTimedTogether();
   precisionsNeedTheirGpus();
   cardsHaveTheRatesOfTheirDataSheets();
+  failures += smallLaunches();
   std::printf("cuda engines: %d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }

@@ -91,6 +91,18 @@ test('the smallest budget that a refusal names is enough, and one byte less is n
   assert.ok(E.isLeft(less) && less.left.smallestFeasibleBudgetBytes === least)
 })
 
+test('a Program that updates without waiting for state is refused', () => {
+  const { program } = auto(0.6)!
+  const { code } = program.step
+  const loaded = new Set(code.flatMap((one) => (one.kind === 'record' && one.engine === 'to-device' ? [one.event] : [])))
+  const waits = [...code.entries()].flatMap(([position, one]) => (one.kind === 'wait' && loaded.has(one.event) ? [position] : []))
+  assert.ok(waits.length > 10)
+  for (const position of waits) {
+    const verified = verify({ ...program, step: { ...program.step, code: code.filter((_, at) => at !== position) } })
+    assert.ok(E.isLeft(verified) && verified.left.kind === 'race', `without the wait at ${position}`)
+  }
+})
+
 test('a plan file holds the decision, and it is refused where ranks have slices of the state', () => {
   const found = auto(0.6)!
   const file = toPlanFile(found)

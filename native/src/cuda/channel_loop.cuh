@@ -88,14 +88,16 @@ __global__ void __launch_bounds__(blockThreads) visitPixels(PixelBlocks b, Of of
 }
 
 template <int n, class Of, class Read, class Write>
-void visitByPixels(const Context& context, const char* name, const Tile& t, bool perImage, const Of& of, const Read& read, const Write& write) {
+void visitByPixels(const Context& context, const char* name, const Tile& t, bool perImage, const Of& of, const Read& read,
+                   const Write& write) {
   const std::int64_t images = perImage ? t.batch : 1, pixels = (perImage ? 1 : t.batch) * t.height * t.width, packs = t.channels / n;
   const std::int64_t channelBlocks = (packs + lanesPerBlock - 1) / lanesPerBlock, lanes = (packs + channelBlocks - 1) / channelBlocks;
   const std::int64_t rows = blockThreads / lanes,
                      rowsPerBlock = elementsPerBlock(context, images * pixels * t.channels) / (rows * lanes * n);
   const std::int64_t perBlock = rows * std::max<std::int64_t>(rowsPerBlock, 1), pixelBlocks = (pixels + perBlock - 1) / perBlock;
   launchKernel(context, name, visitPixels<n, Of, Read, Write>, images * pixelBlocks * channelBlocks, blockThreads,
-               PixelBlocks{pixels, t.channels, perBlock, static_cast<int>(lanes), Divisor(channelBlocks), Divisor(pixelBlocks)}, of, read, write);
+               PixelBlocks{pixels, t.channels, perBlock, static_cast<int>(lanes), Divisor(channelBlocks), Divisor(pixelBlocks)}, of, read,
+               write);
 }
 
 template <int n, class Of, class Read, class Write>

@@ -42,6 +42,20 @@ class LoadBody : public CompiledBody {
   LoadImage load_;
 };
 
+class SmallBody : public SmallKernel {
+ public:
+  SmallBody(const Context& context, std::function<SmallLaunch(const Arguments&)> of) : context_(context), of_(std::move(of)) {}
+  SmallLaunch launchOf(const std::vector<Operand>& operands) const override { return of_(Arguments{{operands}, context_}); }
+  void launch(const std::vector<Operand>& operands, const StepParameters&) override {
+    const SmallLaunch launch = launchOf(operands);
+    launch.enqueue(context_, {launch});
+  }
+
+ private:
+  const Context& context_;
+  std::function<SmallLaunch(const Arguments&)> of_;
+};
+
 // With activations of type T.
 template <class T>
 std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& context) {
@@ -77,6 +91,10 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
 
 std::unique_ptr<CompiledKernel> compiled(const Context& context, std::function<void(const Arguments&)> body) {
   return std::make_unique<CompiledBody>(context, std::move(body));
+}
+
+std::unique_ptr<CompiledKernel> compiledSmall(const Context& context, std::function<SmallLaunch(const Arguments&)> of) {
+  return std::make_unique<SmallBody>(context, std::move(of));
 }
 
 std::unique_ptr<CompiledKernel> compiledLoad(const Context& context, LoadImage load, std::function<void(const Arguments&)> body) {

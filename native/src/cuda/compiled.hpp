@@ -6,6 +6,7 @@
 #include "../kernels/kernel_fields.hpp"
 #include "../kernels/launch_operands.hpp"
 #include "context.hpp"
+#include "small_launches.hpp"
 
 namespace tilefold::cuda {
 
@@ -19,6 +20,8 @@ struct Arguments : LaunchOperands {
 
 // `body` is what a launch enqueues; `context` outlives the kernel.
 std::unique_ptr<CompiledKernel> compiled(const Context& context, std::function<void(const Arguments&)> body);
+// Of a kernel whose launches may wait for others of it; `of` says what one does.
+std::unique_ptr<CompiledKernel> compiledSmall(const Context& context, std::function<SmallLaunch(const Arguments&)> of);
 // Of a loadImage.
 std::unique_ptr<CompiledKernel> compiledLoad(const Context& context, LoadImage load, std::function<void(const Arguments&)> body);
 

@@ -4,6 +4,7 @@
 #include "divisor.cuh"
 #include "element_loop.cuh"
 #include "families.hpp"
+#include "small_launch.cuh"
 #include "warp.cuh"
 
 namespace tilefold::cuda {
@@ -132,18 +133,28 @@ void copyBox(const Context& context, const CopyBox& b, const T* source, T* desti
   copyRows(context, "copyBox", {{n[0], n[1], n[2], n[3]}, {from[0], from[1], from[2]}, {to[0], to[1], to[2]}, b.add}, source, destination);
 }
 
-// Any bytes, at any address.
-void zero(const Context& context, const Zero& z, void* destination) {
-  if (aligned({destination}, sizeof(float)) && z.bytes % static_cast<std::int64_t>(sizeof(float)) == 0) {
-    float* values = static_cast<float*>(destination);
-    forEachPack(context, "zero", z.bytes / static_cast<std::int64_t>(sizeof(float)), {values}, [=] __device__(auto zeros, std::int64_t i) {
-      for (int k = 0; k < zeros.width; ++k) zeros[k] = 0;
-      zeros.store(values + i);
-    });
-  } else {
-    auto* bytes = static_cast<unsigned char*>(destination);
-    forEach(context, "zero", z.bytes, [=] __device__(std::int64_t i) { bytes[i] = 0; });
+// Any bytes, at any address: elements are floats where all of them are, else bytes.
+struct ZeroPart {
+  static constexpr const char* name = "zero";
+  std::int64_t count, packs;
+  void* destination;
+  bool floats;
+
+  template <class Values>
+  __device__ void operator()(Values zeros, std::int64_t i, const StepOnDevice&) const {
+    for (int k = 0; k < zeros.width; ++k) zeros[k] = 0;
+    if (floats)
+      zeros.store(static_cast<float*>(destination) + i);
+    else
+      static_cast<unsigned char*>(destination)[i] = 0;
   }
+};
+
+SmallLaunch zero(const Zero& z, void* destination) {
+  constexpr auto floatBytes = static_cast<std::int64_t>(sizeof(float));
+  const bool floats = aligned({destination}, sizeof(float)) && z.bytes % floatBytes == 0;
+  const std::int64_t count = floats ? z.bytes / floatBytes : z.bytes, packs = floats && aligned({destination}) ? count / packWidth : 0;
+  return smallLaunch(ZeroPart{count, packs, destination, floats}, {{destination, z.bytes}});
 }
 
 }  // namespace
@@ -158,7 +169,7 @@ std::unique_ptr<CompiledKernel> compileCopyRows(const Kernel& kernel, const Cont
       return compiled(context, [b](const A& a) { copyBox<T>(a.context, b, a.at<T>(0), a.at<T>(1)); });
     }
     case KernelKind::zero:
-      return compiled(context, [z = decode<Zero>(kernel)](const A& a) { zero(a.context, z, a.at<void>(0)); });
+      return compiledSmall(context, [z = decode<Zero>(kernel)](const A& a) { return zero(z, a.at<void>(0)); });
     default:
       return nullptr;
   }

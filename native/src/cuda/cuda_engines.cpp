@@ -14,6 +14,7 @@
 #include "memory.hpp"
 #include "rank_link.hpp"
 #include "row_copies.hpp"
+#include "small_launches.hpp"
 #include "step_input.hpp"
 #include "stream.hpp"
 
@@ -62,6 +63,7 @@ class CudaEngines : public Engines {
     given_ = stepIo;
     stepIoBytes_ = section.stepIoBytes;
     if (stepIoBytes_ > 0) std::memcpy(stepIo_.get(), stepIo, stepIoBytes_);
+    waiting_.forget();
     timer_.clear();
     if (arena_.pages()) arena_.pages()->reset();
     recording_ = leavesOut ? &unrecorded_ : &recordings_[section.name];
@@ -85,17 +87,24 @@ class CudaEngines : public Engines {
   }
 
   void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
-    if (engine == Engine::compute) return kernel.launch(operands, none_);
+    if (engine == Engine::compute) return waiting_.launch(kernel, operands);
     // What is launched beside computing finds its stream there.
     context_.load = stream(engine);
     kernel.load(operands, none_);
   }
 
   double launchTimed(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
-    return timer_.time(stream(engine), [&] { launch(engine, kernel, operands); });
+    waiting_.enqueue();
+    return timer_.time(stream(engine), [&] {
+      launch(engine, kernel, operands);
+      waiting_.enqueue();
+    });
   }
 
-  void timestamp(Engine engine) override { timer_.timestamp(engine, stream(engine)); }
+  void timestamp(Engine engine) override {
+    waiting_.enqueue();
+    timer_.timestamp(engine, stream(engine));
+  }
   PerEngine<std::vector<double>> timestamps() const override { return timer_.timestamps(); }
 
   // A GPU replays a graph without its processor: many small kernels take what they take themselves.
@@ -103,6 +112,7 @@ class CudaEngines : public Engines {
                                std::size_t launches) override {
     const auto launchAll = [&] {
       for (std::size_t i = 0; i < launches; ++i) launch(Engine::compute, kernel, operands);
+      waiting_.enqueue();
     };
     const ExecutableGraph graph = launches > 1 ? capture(context_.compute, launchAll) : ExecutableGraph();
     const auto row = [&] {
@@ -126,20 +136,24 @@ class CudaEngines : public Engines {
   }
 
   bool exchange(Network& network, const std::vector<RankBuffers>& parts, const Progress& progress) override {
+    waiting_.enqueue();
     return ranks_.exchange(network, parts, progress);
   }
   void move(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    waiting_.enqueue();
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, context_.compute), "copying within the device");
   }
 
   void map(const Map& map) override { arena_.pages()->map(map.address, map.memory, map.bytes); }
   // Not before what is queued is done, which no graph could wait for.
   void unmap(const Unmap& unmap) override {
+    waiting_.enqueue();
     if (!ranks_.wait(context_.compute, *progress_)) return;
     arena_.pages()->unmap(unmap.address, unmap.bytes);
   }
 
   void record(Engine engine, std::size_t event, Progress&) override {
+    waiting_.enqueue();
     check(cudaEventRecord(events_[event].get(), stream(engine)), "recording an event");
   }
 
@@ -150,6 +164,7 @@ class CudaEngines : public Engines {
   }
 
   bool end(bool whole) override {
+    waiting_.enqueue();
     // What others have not been sent they wait for, and this rank for them.
     if (!whole) ranks_.abandon(capturing_);
     if (!recording_->executable) {
@@ -174,6 +189,7 @@ class CudaEngines : public Engines {
 
   // What a library does not let be captured, or the device has no memory for as a graph, is queued.
   bool abandon() noexcept override {
+    waiting_.forget();
     const bool captured = std::exchange(capturing_, false);
     if (captured) {
       tryEndCapture(context_.compute);
@@ -196,19 +212,13 @@ class CudaEngines : public Engines {
     check(cudaMemcpyAsync(bytes, address, count, cudaMemcpyDeviceToHost, context_.compute), "copying from the device");
     synchronise("copying from the device");
   }
-  std::size_t arenaPeakBytes() const override { return arena_.wholePages(highestChange(arena_.memory(), arena_.memoryBytes())); }
-  std::size_t hostPeakBytes() const override { return highestChange(hostPool_.get(), hostBytes_); }
+  std::size_t arenaPeakBytes() const override {
+    return arena_.wholePages(highestChange(context_.compute, arena_.memory(), arena_.memoryBytes(), found_.get()));
+  }
+  std::size_t hostPeakBytes() const override { return highestChange(context_.compute, hostPool_.get(), hostBytes_, found_.get()); }
   bool surroundingsIntact() const override { return true; }
 
  private:
-  // A section as it ran before: whether to its end, the graph of its second run, and whether it can
-  // be none.
-  struct Recording {
-    bool hasRun = false, refused = false;
-    bool isAgreed = false;  // on whether all ranks replay it
-    ExecutableGraph executable;
-  };
-
   cudaStream_t stream(Engine engine) const {
     if (engine == Engine::network) return ranks_.stream();
     return engine == Engine::compute ? context_.compute : of(streams_, engine).get();
@@ -252,14 +262,6 @@ class CudaEngines : public Engines {
 
   void synchronise(const char* what) const { check(cudaStreamSynchronize(context_.compute), what); }
 
-  std::size_t highestChange(const std::byte* memory, std::size_t bytes) const {
-    unsigned long long highest = 0;
-    findHighestChange(context_.compute, memory, bytes, found_.get());
-    check(cudaMemcpyAsync(&highest, found_.get(), sizeof(highest), cudaMemcpyDeviceToHost, context_.compute), "reading the peak");
-    synchronise("looking for the peak");
-    return static_cast<std::size_t>(highest);
-  }
-
   Context& context_;
   DeviceArena arena_;
   std::size_t hostBytes_;
@@ -272,14 +274,15 @@ class CudaEngines : public Engines {
   RankLink ranks_;
   Event order_ = makeEvent();
   std::vector<Event> events_;
-  std::map<std::string, Recording> recordings_;
-  Recording unrecorded_{false, true, true, {}};  // of runs that leave instructions out
+  std::map<std::string, RecordedSection> recordings_;
+  RecordedSection unrecorded_{false, true, true, {}};  // of runs that leave instructions out
   EventTimer timer_;
+  SmallLaunches waiting_{context_};  // of the compute engine
   const RowCopies copies_;
   const StepParameters none_{};
 
   // Of the section under way.
-  Recording* recording_ = nullptr;
+  RecordedSection* recording_ = nullptr;
   const Progress* progress_ = nullptr;
   bool exchanges_ = false;  // with other ranks
   bool capturing_ = false;  // or the graph that came of it has not been launched

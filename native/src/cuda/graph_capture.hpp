@@ -5,6 +5,14 @@
 
 namespace tilefold::cuda {
 
+// A section as it ran before: whether to its end, the graph of its second run, and whether it can
+// be none.
+struct RecordedSection {
+  bool hasRun = false, refused = false;
+  bool isAgreed = false;  // on whether all ranks replay it
+  ExecutableGraph executable;
+};
+
 // Whether a section has few enough launches: a graph takes memory of the device for each of them.
 bool fitsGraph(const Code& code);
 

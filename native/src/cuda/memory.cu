@@ -42,9 +42,13 @@ void fillPattern(cudaStream_t stream, std::byte* memory, std::size_t bytes) {
   launchGrid(stream, "the arena's pattern", fill, blocksOf(bytes), threads, memory, bytes);
 }
 
-void findHighestChange(cudaStream_t stream, const std::byte* memory, std::size_t bytes, unsigned long long* found) {
+std::size_t highestChange(cudaStream_t stream, const std::byte* memory, std::size_t bytes, unsigned long long* found) {
   check(cudaMemsetAsync(found, 0, sizeof(*found), stream), "clearing a word");
   launchGrid(stream, "the search for the arena's peak", find, blocksOf(bytes), threads, memory, bytes, found);
+  unsigned long long highest = 0;
+  check(cudaMemcpyAsync(&highest, found, sizeof(highest), cudaMemcpyDeviceToHost, stream), "reading the peak");
+  check(cudaStreamSynchronize(stream), "looking for the peak");
+  return static_cast<std::size_t>(highest);
 }
 
 }  // namespace tilefold::cuda

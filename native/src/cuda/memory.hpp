@@ -45,6 +45,6 @@ PinnedMemory<T> pinnedMemory(std::size_t count, const char* what) {
 // Writes a pattern of which every word differs, and finds one past the highest byte that differs
 // from it since. `found` is one word on the device.
 void fillPattern(cudaStream_t stream, std::byte* memory, std::size_t bytes);
-void findHighestChange(cudaStream_t stream, const std::byte* memory, std::size_t bytes, unsigned long long* found);
+std::size_t highestChange(cudaStream_t stream, const std::byte* memory, std::size_t bytes, unsigned long long* found);
 
 }  // namespace tilefold::cuda

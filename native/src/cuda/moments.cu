@@ -3,6 +3,7 @@
 #include "../kernels/normalisation.hpp"
 #include "compiled.hpp"
 #include "families.hpp"
+#include "small_launch.cuh"
 #include "statistics_sums.cuh"
 
 namespace tilefold::cuda {
@@ -52,16 +53,30 @@ void momentsOfRunning(const Context& context, const ChannelCount& c, const float
   });
 }
 
-void updateRunning(const Context& context, const UpdateRunning& u, const Moments* moments, float* mean, float* variance) {
-  const double momentum = u.momentum;
-  forEach(context, "updateRunning", u.channels, [=] __device__(std::int64_t channel) {
-    const Moments& batch = moments[channel];
-    const auto mix = [&](float running, double value) {
-      return static_cast<float>((1 - momentum) * static_cast<double>(running) + momentum * value);
-    };
-    mean[channel] = mix(mean[channel], batch.mean);
-    variance[channel] = mix(variance[channel], batch.deviations / (batch.count - 1));
-  });
+struct RunningPart {
+  static constexpr const char* name = "updateRunning";
+  std::int64_t count, packs;
+  const Moments* moments;
+  float *mean, *variance;
+  double momentum;
+
+  __device__ float mix(float running, double value) const {
+    return static_cast<float>((1 - momentum) * static_cast<double>(running) + momentum * value);
+  }
+  template <class Values>
+  __device__ void operator()(Values values, std::int64_t first, const StepOnDevice&) const {
+    for (std::int64_t channel = first; channel < first + values.width; ++channel) {
+      const Moments& batch = moments[channel];
+      mean[channel] = mix(mean[channel], batch.mean);
+      variance[channel] = mix(variance[channel], batch.deviations / (batch.count - 1));
+    }
+  }
+};
+
+SmallLaunch updateRunning(const UpdateRunning& u, const Moments* moments, float* mean, float* variance) {
+  const std::int64_t bytes = u.channels * static_cast<std::int64_t>(sizeof(float));
+  return smallLaunch(RunningPart{u.channels, 0, moments, mean, variance, u.momentum},
+                     {{moments, u.channels * static_cast<std::int64_t>(sizeof(Moments))}, {mean, bytes}, {variance, bytes}});
 }
 
 }  // namespace
@@ -84,8 +99,8 @@ std::unique_ptr<CompiledKernel> compileMoments(const Kernel& kernel, const Conte
       return compiled(
           context, [c = decode<ChannelCount>(kernel)](const A& a) { momentsOfRunning(a.context, c, a.at(0), a.at(1), a.at<Moments>(2)); });
     case KernelKind::updateRunning:
-      return compiled(context,
-                      [u = decode<UpdateRunning>(kernel)](const A& a) { updateRunning(a.context, u, a.at<Moments>(0), a.at(1), a.at(2)); });
+      return compiledSmall(
+          context, [u = decode<UpdateRunning>(kernel)](const A& a) { return updateRunning(u, a.at<Moments>(0), a.at(1), a.at(2)); });
     default:
       return nullptr;
   }

@@ -44,7 +44,7 @@ void backward(const Context& context, const Normalise& n, const NormaliseOperand
       context, "normaliseBackward", n, n.perImage, {source, gradient, sourceGradient},
       [=] __device__(std::int64_t image, std::int64_t channel) { return gradientConstants(n, operands, sums, image, channel); },
       [=] __device__(auto values, std::int64_t i) {
-        GradientTerms<decltype(values)> terms;
+        GradientTerms<decltype(values)> terms{};
         terms.values.load(source + i);
         terms.passed.load(gradient + i);
         if (add) terms.before.load(sourceGradient + i);

@@ -4,6 +4,7 @@
 #include "../kernels/rectifier.hpp"
 #include "compiled.hpp"
 #include "families.hpp"
+#include "small_launch.cuh"
 #include "statistics_sums.cuh"
 
 namespace tilefold::cuda {
@@ -33,15 +34,28 @@ void normaliseBackwardReduce(const Context& context, const Normalise& n, const N
       });
 }
 
-void normaliseParameters(const Context& context, const NormaliseParameters& p, const GradientSums* sums, float* weightGradient,
-                         float* biasGradient) {
-  const std::int64_t images = p.images, channels = p.channels;
-  forEach(context, "normaliseParameters", channels, [=] __device__(std::int64_t channel) {
-    GradientSums total;
-    for (std::int64_t image = 0; image < images; ++image) total.add(sums[image * channels + channel]);
-    if (weightGradient != nullptr) weightGradient[channel] = static_cast<float>(total.product);
-    if (biasGradient != nullptr) biasGradient[channel] = static_cast<float>(total.gradient);
-  });
+struct ParametersPart {
+  static constexpr const char* name = "normaliseParameters";
+  std::int64_t count, packs, images;
+  const GradientSums* sums;
+  float *weightGradient, *biasGradient;
+
+  template <class Values>
+  __device__ void operator()(Values values, std::int64_t first, const StepOnDevice&) const {
+    for (std::int64_t channel = first; channel < first + values.width; ++channel) {
+      GradientSums total;
+      for (std::int64_t image = 0; image < images; ++image) total.add(sums[image * count + channel]);
+      if (weightGradient != nullptr) weightGradient[channel] = static_cast<float>(total.product);
+      if (biasGradient != nullptr) biasGradient[channel] = static_cast<float>(total.gradient);
+    }
+  }
+};
+
+SmallLaunch normaliseParameters(const NormaliseParameters& p, const GradientSums* sums, float* weightGradient, float* biasGradient) {
+  const std::int64_t bytes = p.channels * static_cast<std::int64_t>(sizeof(float));
+  return smallLaunch(
+      ParametersPart{p.channels, 0, p.images, sums, weightGradient, biasGradient},
+      {{sums, p.images * p.channels * static_cast<std::int64_t>(sizeof(GradientSums))}, {weightGradient, bytes}, {biasGradient, bytes}});
 }
 
 }  // namespace
@@ -55,8 +69,8 @@ std::unique_ptr<CompiledKernel> compileNormaliseBackwardReduce(const Kernel& ker
         normaliseBackwardReduce<T>(a.context, n, {a.at<T>(0), a.at<Moments>(1), a.at(2), a.at(3), a.at<T>(4)}, a.at<GradientSums>(5));
       });
     case KernelKind::normaliseParameters:
-      return compiled(context, [p = decode<NormaliseParameters>(kernel)](const A& a) {
-        normaliseParameters(a.context, p, a.at<GradientSums>(0), a.at(1), a.at(2));
+      return compiledSmall(context, [p = decode<NormaliseParameters>(kernel)](const A& a) {
+        return normaliseParameters(p, a.at<GradientSums>(0), a.at(1), a.at(2));
       });
     default:
       return nullptr;

@@ -3,6 +3,7 @@
 #include "compiled.hpp"
 #include "element_loop.cuh"
 #include "families.hpp"
+#include "small_launch.cuh"
 
 namespace tilefold::cuda {
 namespace {
@@ -54,20 +55,25 @@ __global__ void __launch_bounds__(blockThreads) updateAdam(std::int64_t packs, A
 }
 
 // `velocity` may be null when momentum is 0.
-void sgd(const Context& context, const Sgd& s, float* weights, const float* gradient, float* velocity) {
-  const double baseRate = s.rate;
-  const float decay = static_cast<float>(s.weightDecay), momentum = static_cast<float>(s.momentum);
-  const StepBlock* step = context.step;
-  const Fault* fault = context.fault;
-  forEachPack(context, "sgd", s.count, {weights, gradient, velocity}, [=] __device__(auto w, std::int64_t i) {
-    if (fault->kind != 0) return;  // the gradients are none
-    const float rate = static_cast<float>(step->learningRate * baseRate);
+struct SgdPart {
+  static constexpr const char* name = "sgd";
+  std::int64_t count, packs;
+  float* weights;
+  const float* gradient;
+  float* velocity;
+  double baseRate;
+  float decay, momentum;
+
+  template <class Values>
+  __device__ void operator()(Values w, std::int64_t i, const StepOnDevice& at) const {
+    if (at.fault->kind != 0) return;  // the gradients are none
+    const float rate = static_cast<float>(at.step->learningRate * baseRate);
     auto change = w, v = w;
     w.load(weights + i);
     change.load(gradient + i);
     for (int k = 0; k < w.width; ++k) change[k] += decay * w[k];
     if (velocity != nullptr) {
-      if (step->step > 0) {
+      if (at.step->step > 0) {
         v.load(velocity + i);
         for (int k = 0; k < w.width; ++k) change[k] += momentum * v[k];
       }
@@ -75,7 +81,15 @@ void sgd(const Context& context, const Sgd& s, float* weights, const float* grad
     }
     for (int k = 0; k < w.width; ++k) w[k] -= rate * change[k];
     w.store(weights + i);
-  });
+  }
+};
+
+SmallLaunch sgd(const Sgd& s, float* weights, const float* gradient, float* velocity) {
+  const std::int64_t packs = aligned({weights, gradient, velocity}) ? s.count / packWidth : 0;
+  const std::int64_t bytes = s.count * static_cast<std::int64_t>(sizeof(float));
+  return smallLaunch(
+      SgdPart{s.count, packs, weights, gradient, velocity, s.rate, static_cast<float>(s.weightDecay), static_cast<float>(s.momentum)},
+      {{weights, bytes}, {gradient, bytes}, {velocity, bytes}});
 }
 
 void adam(const Context& context, const Adam& a, float* weights, const float* gradient, float* firstMoment, float* secondMoment) {
@@ -94,7 +108,7 @@ std::unique_ptr<CompiledKernel> compileOptimizer(const Kernel& kernel, const Con
   using A = Arguments;
   switch (kernel.kind) {
     case KernelKind::sgd:
-      return compiled(context, [s = decode<Sgd>(kernel)](const A& a) { sgd(a.context, s, a.at(0), a.at(1), a.at(2)); });
+      return compiledSmall(context, [s = decode<Sgd>(kernel)](const A& a) { return sgd(s, a.at(0), a.at(1), a.at(2)); });
     case KernelKind::adam:
       return compiled(context, [o = decode<Adam>(kernel)](const A& a) { adam(a.context, o, a.at(0), a.at(1), a.at(2), a.at(3)); });
     default:

@@ -89,33 +89,41 @@ export const sumsAt = (backward: SegmentBackward, { sums }: Reductions, position
   return buffer === undefined ? noOperand : rowsOfTile(arenaOperand(buffer), statistics, region, input[1] * sumBytes)
 }
 
-/** The gradients of a normalisation's parameters, once its sums are complete. */
-export const finishReduction = ({ scope, sumOf, finish }: SegmentBackward, { sums }: Reductions, position: number): void => {
+const emitParameters = ({ scope, sumOf }: SegmentBackward, { sums }: Reductions, position: number): void =>
   emitReductionParameters(scope, position, arenaOperand(sums.get(position)!), { sumOf })
+
+const finishParameters = ({ scope, finish }: SegmentBackward, position: number): void =>
   finish(trainableTensors(scope.parameters[position]))
+
+/** The gradients of a normalisation's parameters, once its sums are complete. */
+export const finishReduction = (backward: SegmentBackward, reductions: Reductions, position: number): void => {
+  emitParameters(backward, reductions, position)
+  finishParameters(backward, position)
 }
 
 /** After the tiles: what waited for all of them, but for what waits on the host still. */
 export const finishReductions = (backward: SegmentBackward, reductions: Reductions, inside: SegmentScope): void => {
   const { scope, code, pass } = backward
   const shard = findShard(scope.graph, code.segment)
-  for (const position of reductions.positions) {
-    const buffer = reductions.sums.get(position)
-    if (buffer === undefined || reductions.waiting.includes(position)) continue
+  const complete = reductions.positions.filter((position) => reductions.sums.has(position) && !reductions.waiting.includes(position))
+  for (const position of complete) {
+    const buffer = reductions.sums.get(position)!
     const wait = reductions.pending.find((one) => one.position === position)
     const makeInputGradient = (): void => {
       if (wait === undefined) return
       const { tensor, gradient, shared } = code.boundaries.get(wait.tensor)!
       const slope = pass.negativeSlopeOf(position)
-      const complete = { source: tensor, dy: wait.dy, gradient: gradient!, sums: arenaOperand(buffer), slope }
-      if (shard === undefined) return emitPendingGradient(inside, position, complete)
+      const whole = { source: tensor, dy: wait.dy, gradient: gradient!, sums: arenaOperand(buffer), slope }
+      if (shard === undefined) return emitPendingGradient(inside, position, whole)
       addSumsOfRanks(scope, buffer)
       const { owned } = shared?.rows[shard.index] ?? { owned: countedRows(tensor.extents[2], shard) }
-      emitPendingGradientOfRows(inside, position, complete, owned)
+      emitPendingGradientOfRows(inside, position, whole, owned)
     }
     // Where ranks share rows, each has its part of the gradients of parameters.
     if (shard === undefined) makeInputGradient()
-    finishReduction(backward, reductions, position)
+    emitParameters(backward, reductions, position)
     if (shard !== undefined) makeInputGradient()
   }
+  // Behind all of them, so that a GPU does launches of one kernel at once.
+  complete.forEach((position) => finishParameters(backward, position))
 }
