@@ -40,7 +40,7 @@ interface TiledOptions {
   readonly finest: () => SegmentOption | undefined
 }
 
-/** Ops of unlike tiles, each with buffers of its own: placing them takes as long as their square. */
+/** Ops of unlike tiles, at most: each has buffers of its own, and placing is quadratic in them. */
 const mostUnlikeOps = 4096
 
 type Decided = Pick<Segment, 'reorder' | 'prefetch'>
