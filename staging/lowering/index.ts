@@ -9,10 +9,10 @@ import type { DeviceModel } from '../devices/device-model'
 import type { KernelKind } from '../kernels/kernels'
 import type { StepGraph } from '../graph/step-graph'
 import type { Plan } from '../plans/plan'
-import type { Instruction, Program, PersistentTensor, Section } from '../program/program'
+import type { Program, PersistentTensor, Section } from '../program/program'
 import { simulate } from '../devices/simulate'
-import type { Insertions } from './placement/pages'
 import { createPool, type Buffer } from './ir/builder'
+import { insertBefore } from './ir/insert-before'
 import { createModelScope } from './segment/create-scope'
 import { placeProgram, placeBuffers } from './placement/place'
 import { persistentBytes, createPersistentTensors } from './scope/persistent-tensors'
@@ -73,12 +73,6 @@ export interface Lowered {
   readonly program: () => Program
 }
 
-/** Returns the code with what stands before instructions at its top, and at its end. */
-const insertAll = <A>(code: readonly A[], before: Insertions = new Map()): readonly (A | Instruction)[] => [
-  ...code.flatMap((one, position) => [...(before.get(position) ?? []), one]),
-  ...(before.get(code.length) ?? [])
-]
-
 /**
  * Lowers a plan for a graph, as the model has it written, on a device: instructions for every tile,
  * with their buffers placed; sections never run at the same time. The plan's tiles must see more
@@ -126,10 +120,10 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
       ...lifetimes.map(({ buffer }, index) => [buffer.id, { offset: offsets[index]!, buffer: index }] as const),
       ...onHost.lifetimes().map(({ buffer }, index) => [buffer.id, { offset: hostOffsets[index]!, buffer: index }] as const)
     ])
-    const all = hostTensors.length > 0 ? sections : [...sections, ...emitTransfers()]
-    const resolved = all.map(({ name, code, stepIo: { bytes, entries } }, index): readonly [string, Section] => [
+    const complete = hostTensors.length > 0 ? sections : [...sections, ...emitTransfers()]
+    const resolved = complete.map(({ name, code, stepIo: { bytes, entries } }, index): readonly [string, Section] => [
       name,
-      { code: insertAll(resolve(code, placed), before[index]), stepIoBytes: bytes, stepIo: entries }
+      { code: insertBefore(resolve(code, placed), before[index]), stepIoBytes: bytes, stepIo: entries }
     ])
     return {
       precision: device.precision,
@@ -155,7 +149,7 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
     const index = sections.findIndex((section) => section.name === name)
     if (index === -1) return undefined
     return {
-      code: placement !== undefined ? insertAll(codes[index]!, onDevice.placement().before[index]) : codes[index]!
+      code: placement !== undefined ? insertBefore(codes[index]!, onDevice.placement().before[index]) : codes[index]!
     }
   }
   return {

@@ -3,6 +3,7 @@ import * as E from 'fp-ts/Either'
 import * as assert from 'uvu/assert'
 import { openSession, type DeviceError, type DeviceName, type Image, type Session, type StepParameters } from '../../native'
 import type { Kernel } from '../../staging/kernels/kernels'
+import { contiguousCopy } from '../../staging/lowering/ir/contiguous-copy'
 import type { Address, Offset } from '../../staging/program/address'
 import type { Copy, Engine, Instruction, Program, TileAxis } from '../../staging/program/program'
 import type { Precision } from '../../staging/kernels/precision'
@@ -26,16 +27,7 @@ export const loop = (axis: TileAxis, count: number, ...body: readonly Instructio
 export const at = (base: number, strides: Offset['strides'] = [0, 0, 0]): Offset => ({ base, strides })
 
 /** `bytes` from one place to another. */
-export const swap = (engine: Copy['engine'], bytes: number, device: Offset, host: Offset): Copy => ({
-  kind: 'copy',
-  engine,
-  rows: 1,
-  rowBytes: bytes,
-  deviceRowStride: bytes,
-  hostRowStride: bytes,
-  device,
-  host
-})
+export const swap: (engine: Copy['engine'], bytes: number, device: Offset, host: Offset) => Copy = contiguousCopy
 export const record = (engine: Engine, event: number): Instruction => ({ kind: 'record', engine, event })
 export const wait = (engine: Engine, event: number): Instruction => ({ kind: 'wait', engine, event })
 

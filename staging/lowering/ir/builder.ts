@@ -31,7 +31,7 @@ export type UnplacedOperand =
 export type InBuffer = Extract<UnplacedOperand, { readonly space: 'arena' }>
 
 /** A copy between the arena and the host pool before placement (see Copy in program.ts). */
-export interface UnplacedCopy extends Omit<Copy, 'device' | 'host'> {
+interface UnplacedCopy extends Omit<Copy, 'device' | 'host'> {
   readonly device: InBuffer
   readonly host: InBuffer
 }

@@ -129,7 +129,7 @@ const makeInstructions = ({ unmapped, mapped, after, before }: Before, freshEven
  * Instructions that stand before those at the top of a section's code, by their positions; its
  * length stands for its end.
  */
-export type Insertions = ReadonlyMap<number, readonly Instruction[]>
+type Insertions = ReadonlyMap<number, readonly Instruction[]>
 
 /** Addresses of lifetimes, the memory behind them in bytes, and what maps it. */
 export interface PlacedInPages {

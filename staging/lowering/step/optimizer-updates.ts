@@ -98,10 +98,3 @@ export const createOptimizerUpdates = (
     loads: () => loads
   }
 }
-
-/** A section's code with what stands before its instructions. */
-export const insertBefore = (
-  code: readonly UnplacedInstruction[],
-  inserted: ReadonlyMap<number, readonly UnplacedInstruction[]>
-): readonly UnplacedInstruction[] =>
-  inserted.size === 0 ? code : code.flatMap((one, position) => [...(inserted.get(position) ?? []), one])

@@ -70,10 +70,7 @@ const insertedAt = (position: number, intervals: readonly PlacedInterval[], fres
     const here = freshEvent()
     const copies = starting.flatMap((interval): readonly UnplacedInstruction[] => {
       const { device, event } = ends(interval)
-      return [
-        { kind: 'copy', ...contiguousCopy(engine, device.bytes, arenaOperand(device), arenaOperand(interval.host)) },
-        { kind: 'record', engine, event }
-      ]
+      return [contiguousCopy(engine, device.bytes, arenaOperand(device), arenaOperand(interval.host)), { kind: 'record', engine, event }]
     })
     return [{ kind: 'record', engine: 'compute', event: here }, { kind: 'wait', engine, event: here }, ...copies]
   }
