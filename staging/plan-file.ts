@@ -15,7 +15,7 @@ const roundFigure = (value: number): number => Number(value.toPrecision(6))
 /** A staged plan as a file holds it. */
 export const toPlanFile = ({ sourceGraph, graph, strategy, device, budget, plan, predicted, program }: Staged): PlanFile => {
   const { peakDeviceBytes, peakHostBytes, plainPeakBytes, ...estimates } = predicted
-  const { order, segments, swapSchedule = [], placement, overlapReduction, offloadOptimizer } = plan
+  const { order, segments, swapSchedule = [], placement, overlapReduction, edgeTilesFirst, offloadOptimizer } = plan
   const nameAt = (position: number): string => graph.nodes[order[position]!]!.name
   return {
     model: graph.model,
@@ -39,6 +39,7 @@ export const toPlanFile = ({ sourceGraph, graph, strategy, device, budget, plan,
     ...(swapSchedule.length > 0 && { swapSchedule: swapScheduleTexts(graph, order, swapSchedule) }),
     ...(placement && { placement }),
     ...(overlapReduction && { overlapReduction }),
+    ...(edgeTilesFirst && { edgeTilesFirst }),
     ...(offloadOptimizer && { offloadOptimizer }),
     predicted: {
       peakHostBytes,
@@ -63,7 +64,7 @@ export const checkPlanFile = (graph: Graph, own: Shape | undefined, file: PlanFi
       () => graphHash(graph) === file.graph || earlierGraphHash(graph) === file.graph,
       () => inputError(`the layers of ${graph.model} have other names than when the plan was made; plan it anew.`)
     ),
-    E.map(({ order, segments, swapSchedule, placement, overlapReduction, offloadOptimizer }) => {
+    E.map(({ order, segments, swapSchedule, placement, overlapReduction, edgeTilesFirst, offloadOptimizer }) => {
       const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
       const positionsOf = (names: readonly string[]): readonly number[] => names.map(positionOf).sort((a, b) => a - b)
       return {
@@ -79,6 +80,7 @@ export const checkPlanFile = (graph: Graph, own: Shape | undefined, file: PlanFi
         ...(swapSchedule && { swapSchedule: parseSwapSchedule(graph, order, swapSchedule) }),
         ...(placement && { placement }),
         ...(overlapReduction && { overlapReduction }),
+        ...(edgeTilesFirst && { edgeTilesFirst }),
         ...(offloadOptimizer && { offloadOptimizer })
       }
     })

@@ -98,6 +98,11 @@ export interface Plan<Place = string> {
    */
   readonly overlapReduction?: true
   /**
+   * Where ranks share rows, a segment's tiles that have rows for other ranks run first, and those
+   * travel while the others run; absent where rows travel after all tiles.
+   */
+  readonly edgeTilesFirst?: true
+  /**
    * Momentum, or Adam's moments, wait on the host between updates, but for those of few bytes;
    * absent where they stay on the device.
    */

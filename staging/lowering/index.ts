@@ -84,7 +84,7 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
   const pool = createPool()
   const scope = createModelScope(graph, device, pool)
   const persistentTensors = createPersistentTensors(scope, plan.offloadOptimizer)
-  const emitted = emitSections(scope, pool, bindSegments(scope, segments), persistentTensors, plan)
+  const emitted = emitSections(scope, pool, bindSegments(scope, plan), persistentTensors, plan)
   const emitTransfers = (): readonly UnplacedSection[] => [
     transferSection(scope, pool, persistentTensors, 'restore'),
     transferSection(scope, pool, persistentTensors, 'save')

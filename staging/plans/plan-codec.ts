@@ -104,7 +104,13 @@ const plan = strictObject<PlanFile>(
     segments: t.readonlyArray(segment),
     predicted
   },
-  { swapSchedule: t.readonlyArray(swapInterval), placement, overlapReduction: t.literal(true), offloadOptimizer: t.literal(true) }
+  {
+    swapSchedule: t.readonlyArray(swapInterval),
+    placement,
+    overlapReduction: t.literal(true),
+    edgeTilesFirst: t.literal(true),
+    offloadOptimizer: t.literal(true)
+  }
 )
 
 /** A decoded plan, and what is to be said of it. */

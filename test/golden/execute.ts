@@ -34,6 +34,8 @@ export interface Execution {
   readonly swapSchedule?: SwapSchedule
   /** With segments, of ranks: gradients are added beside the backward pass. */
   readonly overlapReduction?: true
+  /** With segments, of ranks that share rows: these travel beside inner tiles. */
+  readonly edgeTilesFirst?: true
   /** With segments: optimizer state waits on the host. */
   readonly offloadOptimizer?: true
   /** Bytes; unlimited where absent. */
@@ -87,6 +89,7 @@ export const requestFor = (execution: Execution, objective: Objective): StageReq
       ...(execution.order && { order: execution.order }),
       swapSchedule: execution.swapSchedule ?? [],
       ...(execution.overlapReduction && { overlapReduction: true }),
+      ...(execution.edgeTilesFirst && { edgeTilesFirst: true }),
       ...(execution.offloadOptimizer && { offloadOptimizer: true })
     }
   }),

@@ -83,7 +83,11 @@ const trainAlike = async (ends: Ends, runs: number): Promise<Counts> => {
       all++
       if (segments.some((segment) => findShard(onRanks, segment) !== undefined)) sharded++
       const objective: Training = { kind: 'train', optimizer: optimizers[seed % optimizers.length]!, accumulate: 2 }
-      const running = { ...micro, segments, device, ...(seed % 2 === 0 && { overlapReduction: true as const }) }
+      const decisions = {
+        ...(seed % 2 === 0 && { overlapReduction: true as const }),
+        ...(seed % 3 > 0 && { edgeTilesFirst: true as const })
+      }
+      const running = { ...micro, segments, device, ...decisions }
       const tolerance = device === 'reference' ? { tensors: 1e-12, losses: 1e-12 } : { tensors: 1e-3, losses: 1e-5 }
       const updates = [batches(2, 2), batches(2, 2)]
       const merged = await assertTrainAlike(running, objective, count, updates, tolerance)

@@ -27,6 +27,7 @@ import {
   type SegmentBackward
 } from './segment-backward'
 import type { SegmentCode, TileEmitter } from './segment-code'
+import { orderBackward } from './tile-order'
 
 /** What a complete gradient of a parameter is for. */
 export type FinishGradient = (parameter: ParameterTensor, gradient: Buffer) => void
@@ -116,7 +117,7 @@ export const emitBackward = (scope: ModelScope, given: SegmentCode, kept: readon
     },
     directions: kept === undefined ? ['forward', 'backward'] : ['backward']
   }
-  emitTiles(scope, code, backward.pass, emitter, prefetchGradients(backward, hostGradients))
+  emitTiles(scope, code, backward.pass, emitter, orderBackward(scope, code, reductions), prefetchGradients(backward, hostGradients))
   if (isTiled) backward.finish(listTileSummedParameters(backward))
   storeGradientsToHost(backward, hostGradients, reductions, inside)
   for (const tensor of ends.outputs) hostTensors.get(tensor)?.pending.forEach((one) => one.finish())

@@ -10,7 +10,7 @@ import type { Boundary, HostTensor, Pass } from '../tile/bound-segment'
 import type { ModelScope } from '../scope/scope'
 import { rematerializingPass, segmentPasses } from '../tile/pass'
 import { emitForward } from './forward'
-import { enumerateBodies, type SegmentCode } from './segment-code'
+import { enumerateBodies, type RowsOnTheWay, type SegmentCode } from './segment-code'
 import { addPendingReductions, readIntervals, regularRuns, createHostTensors, type RunRows } from '../tile/host-rows'
 import { wholeTensor } from '../scope/copies'
 import { sumOverRanks } from './exchange-rows'
@@ -44,13 +44,15 @@ const makeBoundaries = (
   return new Map([...tensors].filter((tensor) => tensor > 0).map((tensor) => [tensor, open(tensor)]))
 }
 
-interface Boundaries {
+interface Boundaries extends Pick<SegmentCode, 'edgeTilesFirst' | 'rowsOnTheWay'> {
   readonly boundaries: Map<number, Boundary>
   readonly hostTensors: ReadonlyMap<number, HostTensor>
 }
 
+const noRowsOnTheWay = (): RowsOnTheWay => ({ outputs: new Map(), gradients: new Map() })
+
 /** Returns the buffers of the tensors that leave any of the segments. */
-export const createBoundaries = (scope: ModelScope, segments: readonly Segment[]): Boundaries => {
+export const createBoundaries = (scope: ModelScope, segments: readonly Segment[], edgeTilesFirst: boolean): Boundaries => {
   const hostTensors = createHostTensors(scope, segments.flatMap(listHostTensors))
   const leaving = new Set(segments.flatMap((segment) => boundaryTensors(scope.graph, segment).outputs))
   return {
@@ -60,7 +62,9 @@ export const createBoundaries = (scope: ModelScope, segments: readonly Segment[]
       [...leaving].filter((tensor) => !hostTensors.has(tensor)),
       (tensor) => sharedTensor(scope.graph, segments, tensor)
     ),
-    hostTensors
+    hostTensors,
+    edgeTilesFirst,
+    rowsOnTheWay: noRowsOnTheWay()
   }
 }
 
@@ -134,6 +138,8 @@ export const bindAlone = (scope: ModelScope, segment: Segment, tiling: SegmentTi
       [...inputs, ...outputs].filter((tensor) => !streamed.has(tensor)),
       (tensor) => (tensor <= segment.from ? assumedSharing : ofItsOwn)(scope.graph, segment, tensor)
     ),
-    hostTensors
+    hostTensors,
+    edgeTilesFirst: false,
+    rowsOnTheWay: noRowsOnTheWay()
   })
 }

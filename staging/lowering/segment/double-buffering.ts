@@ -1,5 +1,6 @@
 import type { BufferIdentity } from '../ir/buffer-identity'
 import type { SegmentCode, TileEmitter } from './segment-code'
+import type { TileOrder } from './tile-order'
 import type { Body, PrefetchSource, Region, BufferSlot, WholeTensor } from '../ir/tile-tensor'
 import { tileAxes } from '../../program/program'
 import type { Pass } from '../tile/bound-segment'
@@ -70,7 +71,7 @@ const createSlots = (
 }
 
 /**
- * Emits every tile of a segment, body by body. Where tiles prefetch (double buffering), their parts
+ * Emits every tile of a segment in an order, body by body. Where tiles prefetch (double buffering), their parts
  * have two slots in turn, so that the innermost loop runs over pairs; one that is run an odd number
  * of times by a loop around it waits for one load in each slot. `more` is what tiles prefetch
  * beside their inputs.
@@ -80,10 +81,11 @@ export const emitTiles = (
   code: SegmentCode,
   pass: Pass,
   { tile, op, directions }: TileEmitter,
+  { bodies, edges, send }: TileOrder,
   more: readonly PrefetchedTensor[] = []
 ): void => {
   const { builder } = scope
-  const { segment, ends, bodies, hostTensors, aroundTile } = code
+  const { segment, ends, hostTensors, aroundTile } = code
   const order = assignSlots(bodies)
   const isTiled = bodies.length > 1 || order.some(({ innermost }) => innermost >= 0)
   const slots = segment.prefetch === true && isTiled ? createSlots(scope, order, [...prefetchInputs(scope, code, pass), ...more]) : []
@@ -96,6 +98,7 @@ export const emitTiles = (
     places.forEach((place) => builder.record('compute', computed, place))
   }
   for (const [place, { body, first, innermost }] of order.entries()) {
+    if (place === edges) send()
     const runTile = (slot: BufferSlot | undefined): void =>
       aroundTile === undefined
         ? tile(body, slot)
@@ -125,6 +128,7 @@ export const emitTiles = (
     if (innermost >= 0) slots.forEach(waitForStores)
     nest(0)
   }
+  if (order.length === edges) send()
   for (const slot of slots) {
     waitForStores(slot)
     slot.places.forEach((place) => builder.record('compute', slot.computed, place))

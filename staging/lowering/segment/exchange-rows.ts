@@ -1,113 +1,24 @@
 import type { Shard } from '../../graph/graph'
-import { intersect, type Interval } from '../../graph/interval'
 import { findShard } from '../../graph/shard'
-import { countedRows, type SharedTensor } from '../../graph/shared-tensor'
+import { countedRows } from '../../graph/shared-tensor'
 import { arenaOperand, type Buffer } from '../ir/builder'
-import { waitForEngine } from '../ir/wait-for-engine'
-import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
-import { copyPart, freshTile, wholeTensor } from '../scope/copies'
-import { wholePart, regionExtents } from '../scope/regions'
+import type { TileTensor, WholeTensor } from '../ir/tile-tensor'
+import { wholeTensor } from '../scope/copies'
+import { wholePart } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
+import { copyElements, createPacked, exchange, type ElementsOf } from './exchange'
 import { mergeMaxima } from './merge-statistics'
 import { zeroBuffer, type SegmentCode } from './segment-code'
-
-/** A part of a tensor that goes to a rank, or comes from it. */
-interface Sent {
-  readonly rank: number
-  readonly part: Part
-}
-
-/** What goes to each rank, and comes from it, densely packed. */
-interface Packed {
-  readonly rank: number
-  readonly part: Part
-  readonly tile: TileTensor
-  readonly buffer: Buffer
-}
-
-const rowsRegion = ({ extents: [batch, , , width] }: TileTensor, { from, to }: Interval) => ({
-  from: [0, from, 0] as const,
-  size: [batch, to - from, width] as const,
-  advance: [0, 0, 0] as const
-})
-
-/** Whose type the elements of a tensor have. */
-type ElementsOf = 'activations' | 'parameters'
-
-const bytesOfElement = ({ activationBytes, parameterBytes }: ModelScope, elements: ElementsOf): number =>
-  elements === 'activations' ? activationBytes : parameterBytes
-
-const createPacked =
-  (scope: ModelScope, kind: 'sent-rows' | 'received-rows', elements: ElementsOf) =>
-  ({ rank, part }: Sent): Packed => {
-    const ofElements = { ...scope, activationBytes: bytesOfElement(scope, elements) }
-    const tile = freshTile(ofElements, { kind }, regionExtents(part.region, part.tensor.extents[1]), part.tensor.layout)
-    if (tile.address.space !== 'arena') throw new Error('a tile in the arena is none')
-    return { rank, part, tile, buffer: tile.address.buffer }
-  }
-
-const copy = (scope: ModelScope, elements: ElementsOf, from: Part, to: Part, add: 0 | 1): void =>
-  copyPart(scope.builder, from, to, add, bytesOfElement(scope, elements), elements === 'parameters' ? 1 : 0)
-
-/** Sends parts to ranks; what comes from them lies packed, in the order of ranks. */
-const exchange = (
-  scope: ModelScope,
-  ranks: number,
-  sends: readonly Sent[],
-  receives: readonly Sent[],
-  elements: ElementsOf = 'activations'
-): readonly Packed[] => {
-  const { builder } = scope
-  const sent = sends.map(createPacked(scope, 'sent-rows', elements))
-  const received = receives.map(createPacked(scope, 'received-rows', elements))
-  for (const { part, tile } of sent) copy(scope, elements, part, wholePart(tile), 0)
-  waitForEngine(builder, 'network', 'compute')
-  const toMessage = ({ rank, buffer }: Packed) => ({ rank, bytes: buffer.bytes, at: arenaOperand(buffer) })
-  builder.exchange({ ranks, sends: sent.map(toMessage), receives: received.map(toMessage) })
-  waitForEngine(builder, 'compute', 'network')
-  return received
-}
-
-/** Rows that one rank owns and another one holds. */
-interface Crossing {
-  readonly owner: number
-  readonly holder: number
-  readonly rows: Interval
-}
-
-/** The crossing rows that a rank owns, or holds, by the other rank. */
-const crossing = ({ rows }: SharedTensor, index: number): readonly Crossing[] =>
-  rows.flatMap((_, other) => {
-    const between = (owner: number, holder: number): readonly Crossing[] => {
-      const common = intersect(rows[owner]!.owned, rows[holder]!.held)
-      return common === undefined ? [] : [{ owner, holder, rows: common }]
-    }
-    return other === index ? [] : [...between(index, other), ...between(other, index)]
-  })
-
-/** Whether any rank holds rows of another: then all of them meet. */
-const isCrossed = ({ rows }: SharedTensor): boolean => rows.some(({ owned, held }) => held.from < owned.from || owned.to < held.to)
+import { receiveRows, sendRows } from './send-rows'
 
 /** The partial sums of all ranks are added, in the order of rows. */
 const addSums = (scope: ModelScope, whole: TileTensor, { count, index }: Shard, elements: ElementsOf = 'activations'): void => {
   const others = Array.from({ length: count }, (_, rank) => ({ rank, part: wholePart(whole) })).filter(({ rank }) => rank !== index)
   const received = exchange(scope, count, others, others, elements)
   const { tile: own } = createPacked(scope, 'received-rows', elements)({ rank: index, part: wholePart(whole) })
-  copy(scope, elements, wholePart(whole), wholePart(own), 0)
+  copyElements(scope, elements, wholePart(whole), wholePart(own), 0)
   const inOrder = [...received.slice(0, index).map(({ tile }) => tile), own, ...received.slice(index).map(({ tile }) => tile)]
-  inOrder.forEach((tile, rank) => copy(scope, elements, wholePart(tile), wholePart(whole), rank === 0 ? 0 : 1))
-}
-
-/** Rows of a tensor go from one of each pair of ranks to the other, which takes or adds them. */
-const sendRows = (scope: ModelScope, whole: WholeTensor, shared: SharedTensor, { count, index }: Shard, to: 'holder' | 'owner'): void => {
-  if (!isCrossed(shared)) return
-  const pairs = crossing(shared, index)
-  const from = to === 'holder' ? 'owner' : 'holder'
-  const partOf = (rows: Interval): Part => ({ tensor: whole, region: rowsRegion(whole, rows) })
-  const sends = pairs.filter((pair) => pair[from] === index).map((pair) => ({ rank: pair[to], part: partOf(pair.rows) }))
-  const receives = pairs.filter((pair) => pair[to] === index).map((pair) => ({ rank: pair[from], part: partOf(pair.rows) }))
-  for (const { tile, part } of exchange(scope, count, sends, receives))
-    copy(scope, 'activations', wholePart(tile), part, to === 'holder' ? 0 : 1)
+  inOrder.forEach((tile, rank) => copyElements(scope, elements, wholePart(tile), wholePart(whole), rank === 0 ? 0 : 1))
 }
 
 /**
@@ -129,7 +40,7 @@ export const exchangeOutputs = (
     if (nodes[tensor - 1]!.accumulatesMaxima) mergeMaxima(scope, tensor - 1, whole)
     else if (sum !== undefined) addSums(scope, sum, shard, 'parameters')
     else if (shared.isSummed) addSums(scope, whole, shard)
-    else sendRows(scope, whole, shared, shard, 'holder')
+    else if (!receiveRows(code, 'outputs', tensor)) sendRows(scope, whole, shared, shard, 'holder')
   }
 }
 
@@ -202,6 +113,6 @@ export const exchangeGradients = (scope: ModelScope, code: SegmentCode): void =>
     const { gradient, shared, readInRows = [] } = code.boundaries.get(tensor) ?? {}
     if (shard === undefined || gradient === undefined || readInRows.length === 0) continue
     if (shared === undefined) addSums(scope, gradient, shard)
-    else sendRows(scope, gradient, shared, shard, 'owner')
+    else if (!receiveRows(code, 'gradients', tensor)) sendRows(scope, gradient, shared, shard, 'owner')
   }
 }

@@ -12,8 +12,9 @@ import { finishOverlaps, accumulateMomentsOfSum, updateRunning, zeroMoments } fr
 import { emitTiles } from './double-buffering'
 import { exchangeOutputs } from './exchange-rows'
 import { mergeStatistics } from './merge-statistics'
-import { zeroBuffer, type SegmentCode } from './segment-code'
+import { zeroBuffer, type SegmentCode, type TileEmitter } from './segment-code'
 import { createSegmentScope } from './segment-scope'
+import { orderForward } from './tile-order'
 
 /**
  * Zeroes the outputs to which tiles add; where those are cast when they are done, what the tiles
@@ -70,13 +71,14 @@ export const emitForward = (scope: ModelScope, code: SegmentCode, pass: Pass): r
     runs: pass.runs
   })
   let kept: readonly OpStep[] | undefined
-  emitTiles(scope, code, pass, {
+  const emitter: TileEmitter = {
     tile: (body, slot) => {
       kept = emitTileForward({ scope: { ...inside, slot }, bound: code, body, pass })
     },
     op: (body, _, position) => emitForwardAlone({ scope: { ...inside, slot: undefined }, bound: code, body, pass }, position),
     directions: ['forward']
-  })
+  }
+  emitTiles(scope, code, pass, emitter, orderForward(scope, code, pass))
   completeOutputs(scope, code, pass, sums)
   if (pass.mode === 'evaluate') finishOverlaps(scope, segment)
   if (pass.mode !== 'evaluate' && pass.mode !== 'rematerialize') updateRunning(scope, segment)

@@ -31,9 +31,18 @@ export interface TileCode {
 /** A function that emits code in the place of each tile's. */
 export type AroundTile = (tile: TileCode) => void
 
+/** Whether rows are those of outputs, or of their gradients. */
+export type RowsOf = 'outputs' | 'gradients'
+
+/** By tensor: rows that travel between ranks, and what waits for them and puts them in their place. */
+export type RowsOnTheWay = { readonly [K in RowsOf]: Map<number, () => void> }
+
 /** A segment ready to be emitted, forward and backward. */
 export interface SegmentCode extends BoundSegment {
   readonly bodies: readonly Body[]
+  /** Whether rows for other ranks travel while its inner tiles are computed. */
+  readonly edgeTilesFirst: boolean
+  readonly rowsOnTheWay: RowsOnTheWay
   /** Where only times are asked for; absent where tiles are emitted as they are. */
   readonly aroundTile?: AroundTile
 }

@@ -42,8 +42,11 @@ export interface BoundSegments {
 }
 
 /** Segments with their tiles and the boundaries between them. */
-export const bindSegments = (scope: ModelScope, segments: readonly Segment[]): BoundSegments => {
-  const between = createBoundaries(scope, segments)
+export const bindSegments = (
+  scope: ModelScope,
+  { segments, edgeTilesFirst = false }: Pick<Plan, 'segments' | 'edgeTilesFirst'>
+): BoundSegments => {
+  const between = createBoundaries(scope, segments, edgeTilesFirst)
   const bound = segments.map((segment) => {
     const tiling = segmentTiling(scope.graph, segment, segment.grid)
     if (tiling === undefined) throw new Error(`segment ${segment.from}..${segment.to} has a tile that sees only padding`)
@@ -155,5 +158,5 @@ export const lowerStep = (graph: StepGraph, device: DeviceModel, segments: reado
   const pool = createPool()
   const scope = createModelScope(graph, device, pool)
   const persistentTensors = createPersistentTensors(scope)
-  return { pool, persistentTensors, step: emitStep(scope, pool, bindSegments(scope, segments), persistentTensors) }
+  return { pool, persistentTensors, step: emitStep(scope, pool, bindSegments(scope, { segments }), persistentTensors) }
 }

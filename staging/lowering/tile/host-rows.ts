@@ -8,6 +8,7 @@ import type { Copy } from '../../program/program'
 import type { BufferRole } from '../../program/program-buffer'
 import { readInterval, type ReadInterval } from '../../graph/axis-access'
 import type { Interval } from '../../graph/interval'
+import { partOfRun } from '../../graph/part-of-run'
 import type { TileRun } from '../../graph/tiling'
 import type { Span } from '../../graph/span'
 import type { ModelScope, TileScope } from '../scope/scope'
@@ -191,20 +192,6 @@ export const regularRuns = (
     if (run.count === 1) return [run]
     const head = differ(0, 1) ? 1 : 0
     const tail = run.count - head > 1 && differ(run.count - 1, Math.max(head, run.count - 2)) ? 1 : 0
-    const part = (first: number, count: number): readonly TileRun[] => (count === 0 ? [] : [shiftRun(graph, from, run, first, count)])
+    const part = (first: number, count: number): readonly TileRun[] => (count === 0 ? [] : [partOfRun(graph, from, run, first, count)])
     return [...part(0, head), ...part(head, run.count - head - tail), ...part(run.count - tail, tail)]
   })
-
-/** `count` tiles of a run, from the tile `first` on. */
-const shiftRun = (graph: Graph, from: number, run: TileRun, first: number, count: number): TileRun => {
-  const by = (tensor: number, interval: Interval): Interval => {
-    const distance = first * run.advances.get(tensor)!
-    return { from: interval.from + distance, to: interval.to + distance }
-  }
-  const moved = (intervals: ReadonlyMap<number, Interval>): ReadonlyMap<number, Interval> =>
-    new Map([...intervals].map(([tensor, interval]) => [tensor, by(tensor, interval)]))
-  const readings = run.readings.map((reading, index): ReadInterval => {
-    return { ...reading, interval: by(graph.nodes[from + index]!.inputs[0]!, reading.interval) }
-  })
-  return { ...run, count, readings, held: moved(run.held), owned: moved(run.owned) }
-}
