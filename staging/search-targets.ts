@@ -92,6 +92,7 @@ export const searchTargets = (
       const isLess = (budget: number): boolean => budget < (least?.budget ?? below)
       for (let rung = lowestRung(); rung <= top && isLess(reaching(rung)); rung++)
         for (const candidate of candidatesAt(rung)) {
+          if (!mayLieIn((least?.budget ?? below) - 1, candidate.liveBytes())) continue
           const budget = Math.max(candidate.peakBytes(), reaching(rung))
           if (isLess(budget)) least = { budget, lowered: candidate }
         }
