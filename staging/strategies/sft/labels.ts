@@ -37,6 +37,8 @@ const significantBits = 8
 
 /** Bytes rounded up to few significant bits. */
 export const roundBytes = (bytes: number): number => {
-  const unit = 2 ** Math.max(0, Math.ceil(Math.log2(bytes + 1)) - significantBits)
+  // Logarithms take longer, and plans are made of millions of these.
+  const bits = bytes < 2 ** 32 ? 32 - Math.clz32(bytes) : Math.ceil(Math.log2(bytes + 1))
+  const unit = 2 ** Math.max(0, bits - significantBits)
   return Math.ceil(bytes / unit) * unit
 }

@@ -163,7 +163,7 @@ export const createSegmentOptions = (
         if (wanted !== undefined || inRows || isLimited) return minNanoseconds()
         const place = isLast ? -1 : firstWithin(kept, available)
         const computed = least().findIndex(({ whole, tiled }) => Math.min(whole, tiled) <= available)
-        return Math.min(...[kept[place], coarsest[computed]].map((option) => nanosecondsOf(option?.())))
+        return Math.min(nanosecondsOf(kept[place]?.()), nanosecondsOf(coarsest[computed]?.()))
       },
       leastCosts: lazy(() => [
         ...kept
