@@ -80,7 +80,10 @@ export const leastTimes = (route: Route, { bytes, from, holdsKept }: Room): Leas
       // Nothing need be kept of the last one, but it must fit.
       return to === end
         ? { about: aboutNanoseconds() + price * leastAddedBytes, least: () => minNanoseconds() + price * leastAddedBytes }
-        : { about: aboutNanoseconds() + price * leastKeptBytes, least: () => leastCosts().reduce((least, cost) => Math.min(least, costOf(cost)), Infinity) }
+        : {
+            about: aboutNanoseconds() + price * leastKeptBytes,
+            least: () => leastCosts().reduce((least, cost) => Math.min(least, costOf(cost)), Infinity)
+          }
     })
     return { price, sums }
   })
