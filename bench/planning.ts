@@ -37,8 +37,8 @@ interface Row {
 const hasResult = (outcome: Outcome | undefined): outcome is CellResult => outcome !== undefined && 'planned' in outcome
 
 const run = async (checkout: string, cell: Cell, limitSeconds: number): Promise<Outcome> => {
-  const loader = join(root, 'src/modules/load-typescript.js')
-  const args = ['-r', loader, join(__dirname, 'planning-cell.ts'), checkout, JSON.stringify(cell)]
+  const before = ['compile-late.js', 'modules/load-typescript.js'].flatMap((file) => ['-r', join(root, 'src', file)])
+  const args = [...before, join(__dirname, 'planning-cell.ts'), checkout, JSON.stringify(cell)]
   try {
     const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 1000 * limitSeconds, maxBuffer: 2 ** 28 })
     return JSON.parse(stdout) as CellResult

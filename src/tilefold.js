@@ -2,6 +2,7 @@
 'use strict'
 // The command line: from its sources in a clone, compiled in the npm package.
 require('./check-node.js')
+require('./compile-late.js')
 const { existsSync } = require('node:fs')
 const { join } = require('node:path')
 

@@ -21,8 +21,8 @@ export const memoize = <A, B>(keyOf: (a: A) => string, compute: (a: A) => B): ((
   const known = new Map<string, { readonly value: B }>()
   return (a) => {
     const key = keyOf(a)
-    const found = known.get(key) ?? { value: compute(a) }
-    known.set(key, found)
+    let found = known.get(key)
+    if (found === undefined) known.set(key, (found = { value: compute(a) }))
     return found.value
   }
 }
@@ -37,11 +37,11 @@ export const memoizePerObject = <O extends object, A extends readonly unknown[],
 ): ((object: O, ...rest: A) => B) => {
   const known = new WeakMap<O, Map<number | string, { readonly value: B }>>()
   return (object, ...rest) => {
-    const ofObject = known.get(object) ?? new Map<number | string, { readonly value: B }>()
-    known.set(object, ofObject)
+    let ofObject = known.get(object)
+    if (ofObject === undefined) known.set(object, (ofObject = new Map<number | string, { readonly value: B }>()))
     const key = keyOf(object, ...rest)
-    const found = ofObject.get(key) ?? { value: compute(object, ...rest) }
-    ofObject.set(key, found)
+    let found = ofObject.get(key)
+    if (found === undefined) ofObject.set(key, (found = { value: compute(object, ...rest) }))
     return found.value
   }
 }

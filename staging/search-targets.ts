@@ -47,10 +47,11 @@ export const searchTargets = (
   const targets: number[] = []
   for (let rest = firstTarget; rest < 2 * maxBytes; rest *= targetRatio) targets.push(persistentBytes + Math.floor(rest))
   const top = targets.length - 1
-  const known = new Map<number, readonly Lowered[]>()
+  /** Each is lowered when it is looked at: where the first one fits, the others are not. */
+  const known = new Map<number, readonly (() => Lowered)[]>()
   const segmentationsAt = (rung: number, slowest = Infinity): readonly Segmentation[] => segmentations(targets[rung]!, slowest)
-  const candidatesAt = (rung: number, slowest = Infinity): readonly Lowered[] => {
-    const candidates = known.get(rung) ?? segmentationsAt(rung, slowest).map(lowered)
+  const candidatesAt = (rung: number, slowest = Infinity): readonly (() => Lowered)[] => {
+    const candidates = known.get(rung) ?? segmentationsAt(rung, slowest).map((segments) => lazy(() => lowered(segments)))
     // None so fast does not say that there is none.
     if (candidates.length > 0 || slowest === Infinity) known.set(rung, candidates)
     return candidates
@@ -76,10 +77,10 @@ export const searchTargets = (
       const candidates = candidatesAt(rung, slowest)
       // Where a target finds nothing as fast, no smaller one does.
       if (candidates.length === 0) return undefined
-      const fitting = candidates.find(
-        ({ refusedKernel, liveBytes, peakBytes }) => refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget
-      )
-      if (fitting !== undefined) return fitting
+      for (const candidate of candidates) {
+        const { refusedKernel, liveBytes, peakBytes } = candidate()
+        if (refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget) return candidate()
+      }
     }
     return undefined
   }
@@ -91,7 +92,9 @@ export const searchTargets = (
       let least: LeastPlan | undefined
       const isLess = (budget: number): boolean => budget < (least?.budget ?? below)
       for (let rung = lowestRung(); rung <= top && isLess(reaching(rung)); rung++)
-        for (const candidate of candidatesAt(rung)) {
+        for (const one of candidatesAt(rung)) {
+          const candidate = one()
+          if (!mayLieIn((least?.budget ?? below) - 1, candidate.liveBytes())) continue
           const budget = Math.max(candidate.peakBytes(), reaching(rung))
           if (isLess(budget)) least = { budget, lowered: candidate }
         }

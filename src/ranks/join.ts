@@ -16,6 +16,12 @@ const checkSize = ({ library, size }: Launcher, ranks: Ranks): E.Either<Failure,
   )
 }
 
+/** Says too which option of srun fits the other MPI, where the launcher's library does not do. */
+const withOtherwise =
+  ({ otherwise }: Launcher) =>
+  (failure: Failure): Failure =>
+    otherwise === undefined ? failure : { ...failure, message: `${failure.message}, or ${otherwise}` }
+
 /**
  * Reads the most milliseconds that ranks wait for one another; undefined where nothing says it.
  */
@@ -42,10 +48,11 @@ const join = (): E.Either<Failure, Ranks | undefined> =>
                 E.bimap(
                   (error): Failure => ({ ...deviceFailure(error), code: 'input' }),
                   (network) => createRanks(network, mostWait)
-                )
+                ),
+                E.chain((ranks) => checkSize(launcher, ranks)),
+                E.mapLeft(withOtherwise(launcher))
               )
             ),
-            E.chain((ranks) => checkSize(launcher, ranks)),
             E.map((ranks) => {
               // Whatever ends this process: with another status than 0 it ends the others too.
               process.once('exit', ranks.leave)

@@ -11,6 +11,8 @@ export interface Launcher {
   readonly rank: number
   /** Processes that it started; undefined where it does not say. */
   readonly size: number | undefined
+  /** What to give srun for the other MPI, where srun is the launcher. */
+  readonly otherwise?: string
 }
 
 /** Environment variables of a process; undefined those that are not set. */
@@ -18,10 +20,10 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 const whole = (text: string | undefined): number | undefined => (text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined)
 
-const isOpen = (descriptor: number): boolean => {
+// A number that npx closed may be any file of Node's own, which are no sockets.
+const isSocket = (descriptor: number): boolean => {
   try {
-    fstatSync(descriptor)
-    return true
+    return fstatSync(descriptor).isSocket()
   } catch {
     return false
   }
@@ -37,20 +39,26 @@ export const findLauncher = (environment: Environment): E.Either<Failure, Launch
   const [openSize, openRank] = [read('OMPI_COMM_WORLD_SIZE'), read('OMPI_COMM_WORLD_RANK')]
   if (openSize !== undefined && openRank !== undefined)
     return E.right({ kind: 'open-mpi', library: 'Open MPI', rank: openRank, size: openSize })
-  const pmiRank = read('PMI_RANK')
-  if (pmiRank !== undefined) {
-    const descriptor = read('PMI_FD')
-    if (descriptor !== undefined && !isOpen(descriptor))
+  const [pmiRank, pmixRank, tasks] = [read('PMI_RANK'), read('PMIX_RANK'), read('SLURM_STEP_NUM_TASKS')]
+  const descriptor = read('PMI_FD')
+  const isClosed = descriptor !== undefined && !isSocket(descriptor)
+  // srun passes on what the shell has of another step: its own kind tells which of both is new.
+  const plugin = environment['SLURM_MPI_TYPE'] ?? ''
+  const isLeftOver = isClosed && pmixRank !== undefined && plugin.startsWith('pmix')
+  if (pmiRank !== undefined && !isLeftOver) {
+    if (isClosed)
       return E.left(
         inputFailure(
           `the launcher's connection (PMI_FD ${descriptor}) is closed, as npx does with it: start node_modules/.bin/tilefold in place of npx tilefold`
         )
       )
-    return E.right({ kind: 'mpich', library: 'MPICH', rank: pmiRank, size: read('PMI_SIZE') })
+    const otherwise = plugin === 'pmi2' ? { otherwise: 'give srun --mpi=pmix for Open MPI' } : {}
+    return E.right({ kind: 'mpich', library: 'MPICH', rank: pmiRank, size: read('PMI_SIZE'), ...otherwise })
   }
-  const tasks = read('SLURM_STEP_NUM_TASKS')
-  const pmixRank = read('PMIX_RANK')
-  if (pmixRank !== undefined) return E.right({ kind: 'open-mpi', library: 'Open MPI', rank: pmixRank, size: tasks })
+  if (pmixRank !== undefined) {
+    const otherwise = plugin.startsWith('pmix') ? { otherwise: 'give srun --mpi=pmi2 for MPICH' } : {}
+    return E.right({ kind: 'open-mpi', library: 'Open MPI', rank: pmixRank, size: tasks, ...otherwise })
+  }
   if (environment['SLURM_PROCID'] !== undefined && tasks !== undefined && tasks > 1)
     return E.left(
       inputFailure(

@@ -1,3 +1,5 @@
+import { memoizePerObject } from '../memoize'
+
 /** A buffer to place: live in program order from `from` up to, not including, `to`. */
 export interface Lifetime {
   readonly bytes: number
@@ -54,21 +56,29 @@ export const alignment = 64
 /** The least multiple of `granule`, in bytes, that holds so many bytes. */
 export const alignUp = (bytes: number, granule = alignment): number => Math.ceil(bytes / granule) * granule
 
-/** Most bytes live at once, and when: no placement can be lower. */
-export const maxLive = (lifetimes: readonly Lifetime[], granule = alignment): { readonly bytes: number; readonly time: number } => {
-  const events = lifetimes.flatMap(({ bytes, from, to }) => [
-    { time: from, change: alignUp(bytes, granule) },
-    { time: to, change: -alignUp(bytes, granule) }
-  ])
-  events.sort((a, b) => a.time - b.time || a.change - b.change)
-  let live = 0
+/** What is live at one time. */
+interface Live {
+  readonly bytes: number
+  readonly time: number
+}
+
+const findMaxLive = (lifetimes: readonly Lifetime[], granule: number): Live => {
+  const by = (time: (one: Lifetime) => number): readonly Lifetime[] => [...lifetimes].sort((a, b) => time(a) - time(b))
+  const [born, dead] = [by(({ from }) => from), by(({ to }) => to)]
+  let [live, ended] = [0, 0]
   let most = { bytes: 0, time: 0 }
-  for (const { time, change } of events) {
-    live += change
-    if (live > most.bytes) most = { bytes: live, time }
+  for (const { bytes, from } of born) {
+    for (; ended < dead.length && dead[ended]!.to <= from; ended++) live -= alignUp(dead[ended]!.bytes, granule)
+    live += alignUp(bytes, granule)
+    if (live > most.bytes) most = { bytes: live, time: from }
   }
   return most
 }
+
+const knownLive = memoizePerObject((_: readonly Lifetime[], granule: number) => granule, findMaxLive)
+
+/** Most bytes live at once, and when: no placement can be lower. Remembered for each list. */
+export const maxLive = (lifetimes: readonly Lifetime[], granule = alignment): Live => knownLive(lifetimes, granule)
 
 /** Offsets as a placement; one that needs no more than what is live at once is optimal. */
 export const makePlacement = (lifetimes: readonly Lifetime[], offsets: readonly number[], granule: number): Placement => {

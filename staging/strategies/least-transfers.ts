@@ -96,8 +96,14 @@ export const leastTransferNanoseconds = (
     for (let stage = 0; stage < stages.length; stage++) {
       const excess = stages[stage]!.liveBytes - deviceBytes
       if (excess <= 0) continue
-      const away = byWanted.filter((tensor) => mayBeAway(tensor, stage))
-      if (away.reduce((sum, { bytes }) => sum + bytes, 0) < excess) return Infinity
+      const away: SwappableTensor[] = []
+      let awayBytes = 0
+      for (const tensor of byWanted) {
+        if (!mayBeAway(tensor, stage)) continue
+        away.push(tensor)
+        awayBytes += tensor.bytes
+      }
+      if (awayBytes < excess) return Infinity
       away.sort((a, b) => wantedBy(b, stage) - wantedBy(a, stage))
       const moved = excess - unmoved
       const [owedBefore, owedAfter] = [copies.toHost, copies.toDevice].map((rate) => Math.max(0, nanoseconds(moved, rate)))

@@ -85,11 +85,10 @@ export const buildTimeline = (graph: StepGraph, device: DeviceModel, segments: r
   const begins = [...step.timepoints].sort(([a], [b]) => a - b)
   /** Stages without code of their own are passed over. */
   const stages = begins.filter(([, position], index) => position < (begins[index + 1]?.[1] ?? code.length))
-  const stageAt = (position: number): number =>
-    Math.max(
-      0,
-      stages.findLastIndex(([, begin]) => begin <= position)
-    )
+  /** By position; what stands before the first stage is counted to it. */
+  const stageOf = new Int32Array(code.length)
+  stages.forEach(([, begin], stage) => stageOf.fill(stage, begin))
+  const stageAt = (position: number): number => stageOf[position]!
   const kept = savedTensors(step, pool)
 
   const launch = memoizeByNumber((kernel: number) => nanoseconds(device, pool.kernels[kernel]!))

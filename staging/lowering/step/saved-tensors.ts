@@ -1,5 +1,7 @@
+import { map } from 'fp-ts/Record'
 import { tensorText, type BufferIdentity, type NodeBuffer } from '../ir/buffer-identity'
-import { kernelTable } from '../../kernels/kernels'
+import type { KernelRow, Use } from '../../kernels/kernel-row'
+import { kernelTable, type KernelKind } from '../../kernels/kernels'
 import type { Buffer, Pool, UnplacedInstruction } from '../ir/builder'
 
 /** A step's code with the positions at which its timepoints begin (see SwapInterval in plan.ts). */
@@ -46,6 +48,9 @@ interface Uses {
   written: number
 }
 
+/** How each kernel uses its operands, in order. */
+const operandUses = map(({ operands }: KernelRow): readonly Use[] => Object.values(operands))<KernelKind>(kernelTable)
+
 const collectUses = (code: readonly UnplacedInstruction[], { kernels }: Pick<Pool, 'kernels'>): readonly Uses[] => {
   const known = new Map<number, Uses>()
   const walk = (list: readonly UnplacedInstruction[], position: number | undefined): void =>
@@ -53,16 +58,16 @@ const collectUses = (code: readonly UnplacedInstruction[], { kernels }: Pick<Poo
       const at = position ?? index
       if (one.kind === 'loop') return walk(one.body, at)
       const use = (buffer: Buffer, writes: boolean): void => {
-        const uses = known.get(buffer.id) ?? { buffer, at: [], written: -1 }
-        known.set(buffer.id, uses)
+        let uses = known.get(buffer.id)
+        if (uses === undefined) known.set(buffer.id, (uses = { buffer, at: [], written: -1 }))
         uses.at.push(at)
         if (writes) uses.written = at
       }
       if (one.kind === 'copy') return use(one.device.buffer, one.engine === 'to-device')
       if (one.kind !== 'launch') return
-      const operands = Object.values(kernelTable[kernels[one.kernel]!.kind].operands)
+      const uses = operandUses[kernels[one.kernel]!.kind]
       one.operands.forEach((operand, place) => {
-        if (operand.space === 'arena') use(operand.buffer, operands[place] !== 'read')
+        if (operand.space === 'arena') use(operand.buffer, uses[place] !== 'read')
       })
     })
   walk(code, undefined)

@@ -132,5 +132,15 @@ export const withSwaps = (step: StepCode, pool: Pool, swapSchedule: SwapSchedule
     if (one.kind === 'copy') return { ...one, device: operand(one.device) }
     return one.kind === 'launch' ? { ...one, operands: one.operands.map(operand) } : one
   }
-  return step.code.flatMap((one, position) => [...insertedAt(position, intervals, pool.freshEvent), renamed(one, position)])
+  const touching = new Map<number, PlacedInterval[]>()
+  for (const interval of intervals)
+    for (const position of new Set([interval.swapOut, interval.freed, interval.swapIn, interval.wanted])) {
+      const list = touching.get(position)
+      if (list === undefined) touching.set(position, [interval])
+      else list.push(interval)
+    }
+  return step.code.flatMap((one, position) => [
+    ...insertedAt(position, touching.get(position) ?? [], pool.freshEvent),
+    renamed(one, position)
+  ])
 }

@@ -89,16 +89,16 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     for (const from of route.positions)
       for (const to of route.from(from)) {
         const { aboutNanoseconds, leastNanoseconds, leastKeptBytes, within } = segmentOptions({ from, to })
-        const [tiles, after] = [mayTile(from), labels.get(to)!]
+        const [tiles, after, leastAfter] = [mayTile(from), labels.get(to)!, least(to)]
         for (const before of labels.get(from)!) {
-          const slack = limit - before.nanoseconds - least(to, before.savedBytes + leastKeptBytes)
+          const slack = limit - before.nanoseconds - leastAfter(before.savedBytes + leastKeptBytes)
           if (slack < 0 || aboutNanoseconds() > slack) continue
           const available = target - persistentBytes - before.savedBytes
           if (leastNanoseconds(available) > slack) continue
           for (const { segment, keptBytes, nanoseconds } of within(available, tiles ? slack : -Infinity)) {
             const savedBytes = onHost === undefined ? roundBytes(before.savedBytes + keptBytes()) : 0
             const sum = before.nanoseconds + nanoseconds()
-            if (sum + least(to, savedBytes) <= limit) insert(after, { savedBytes, nanoseconds: sum, last: { segment, before } })
+            if (sum + leastAfter(savedBytes) <= limit) insert(after, { savedBytes, nanoseconds: sum, last: { segment, before } })
           }
         }
       }
@@ -146,7 +146,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     const route = routeWithin(target)
     const least = leastWithin(target, route)
     // A smaller target never takes less time.
-    const nanoseconds = known.reduce((most, one) => (one.target >= target ? Math.max(most, one.nanoseconds) : most), least(0, 0))
+    const nanoseconds = known.reduce((most, one) => (one.target >= target ? Math.max(most, one.nanoseconds) : most), least(0)(0))
     const isLikely = lazy(() => onHost !== undefined || mayFit(target))
     let best: PathLabel | undefined
     for (const times of timesOfLeast) {

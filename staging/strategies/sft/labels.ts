@@ -37,6 +37,10 @@ const significantBits = 8
 
 /** Bytes rounded up to few significant bits. */
 export const roundBytes = (bytes: number): number => {
-  const unit = 2 ** Math.max(0, Math.ceil(Math.log2(bytes + 1)) - significantBits)
+  // Logarithms and powers take longer, and plans are made of millions of these.
+  const unit =
+    bytes < 2 ** 32
+      ? 1 << Math.max(0, 32 - Math.clz32(bytes) - significantBits)
+      : 2 ** Math.max(0, Math.ceil(Math.log2(bytes + 1)) - significantBits)
   return Math.ceil(bytes / unit) * unit
 }

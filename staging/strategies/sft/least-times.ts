@@ -1,3 +1,4 @@
+import { memoizeByNumber } from '../../memoize'
 import type { LeastCost, SegmentOptions } from './segment-options'
 
 /** Prices of a byte that is kept, from the lowest to the highest. */
@@ -24,8 +25,11 @@ interface Room {
   readonly holdsKept: boolean
 }
 
-/** Nanoseconds that it takes at least from a position to the end, by what is kept until there. */
-export type LeastTime = (position: number, keptBytes: number) => number
+/**
+ * Nanoseconds that it takes at least from a position to the end, by the bytes that are kept until
+ * there.
+ */
+export type LeastTime = (position: number) => (keptBytes: number) => number
 
 /** What time there is to be had for a byte, where something is kept or computed again. */
 const computePrices = ({ positions, optionsOf }: Route): readonly number[] => {
@@ -72,7 +76,7 @@ export const leastTimes = (route: Route, { bytes, from, holdsKept }: Room): Leas
     const { aboutNanoseconds, leastNanoseconds } = optionsOf(start, to)
     return { about: aboutNanoseconds(), least: () => leastNanoseconds(from(start)) }
   })
-  if (!holdsKept) return (position) => alone.get(position)!
+  if (!holdsKept) return (position) => () => alone.get(position)!
   const priced = computePrices(route).map((price) => {
     const costOf = ({ nanoseconds, keptBytes }: LeastCost): number => nanoseconds + price * keptBytes
     const sums = leastSums(route, (start, to) => {
@@ -80,20 +84,22 @@ export const leastTimes = (route: Route, { bytes, from, holdsKept }: Room): Leas
       // Nothing need be kept of the last one, but it must fit.
       return to === end
         ? { about: aboutNanoseconds() + price * leastAddedBytes, least: () => minNanoseconds() + price * leastAddedBytes }
-        : { about: aboutNanoseconds() + price * leastKeptBytes, least: () => Math.min(...leastCosts().map(costOf)) }
+        : {
+            about: aboutNanoseconds() + price * leastKeptBytes,
+            least: () => leastCosts().reduce((least, cost) => Math.min(least, costOf(cost)), Infinity)
+          }
     })
     return { price, sums }
   })
-  /** By position: of each price the price, and the sum less what all bytes cost. */
-  const bounds = new Map(
-    positions.map((position) => [position, priced.flatMap(({ price, sums }) => [price, sums.get(position)! - price * bytes])])
-  )
-  return (position, keptBytes) => {
+  return memoizeByNumber((position) => {
     const least = alone.get(position)!
-    if (position === end) return least
-    const pairs = bounds.get(position)!
-    let most = 0
-    for (let index = 0; index < pairs.length; index += 2) most = Math.max(most, pairs[index + 1]! + pairs[index]! * keptBytes)
-    return Math.max(least, (1 - rounding) * most)
-  }
+    if (position === end) return () => least
+    /** Of each price the price, and the sum less what all bytes cost. */
+    const pairs = Float64Array.from(priced.flatMap(({ price, sums }) => [price, sums.get(position)! - price * bytes]))
+    return (keptBytes) => {
+      let most = 0
+      for (let index = 0; index < pairs.length; index += 2) most = Math.max(most, pairs[index + 1]! + pairs[index]! * keptBytes)
+      return Math.max(least, (1 - rounding) * most)
+    }
+  })
 }

@@ -58,6 +58,18 @@ export interface SegmentOptions {
  */
 const aboutShare = 0.94
 
+/** Remembers where a function that never rises answers as it did last. */
+const rememberSteps = (compute: (at: number) => number): ((at: number) => number) => {
+  let [low, high, value] = [Infinity, -Infinity, NaN]
+  return (at) => {
+    if (low <= at && at <= high) return value
+    const answer = compute(at)
+    if (answer === value) [low, high] = [Math.min(low, at), Math.max(high, at)]
+    else [low, high, value] = [at, at, answer]
+    return value
+  }
+}
+
 const fastestFirst = (options: readonly (() => SegmentOption | undefined)[]): readonly (() => SegmentOption)[] =>
   options
     .flatMap((option) => option() ?? [])
@@ -158,13 +170,13 @@ export const createSegmentOptions = (
     return {
       aboutNanoseconds: lazy(() => (keepable && !isLast ? minNanoseconds() : aboutNanoseconds(span))),
       minNanoseconds,
-      leastNanoseconds: (available) => {
+      leastNanoseconds: rememberSteps((available) => {
         if (endBytes > available) return Infinity
         if (wanted !== undefined || inRows || isLimited) return minNanoseconds()
         const place = isLast ? -1 : firstWithin(kept, available)
         const computed = least().findIndex(({ whole, tiled }) => Math.min(whole, tiled) <= available)
-        return Math.min(...[kept[place], coarsest[computed]].map((option) => nanosecondsOf(option?.())))
-      },
+        return Math.min(nanosecondsOf(kept[place]?.()), nanosecondsOf(coarsest[computed]?.()))
+      }),
       leastCosts: lazy(() => [
         ...kept
           .slice(0, 1)

@@ -50,20 +50,19 @@ type Decided = Pick<Segment, 'reorder' | 'prefetch'>
  */
 export const createTiledOptions = (segment: TiledSegment): TiledOptions => {
   const { span, grids, unlikeTiles, variants, reordering, loadings, inRows, beside, least, wholeNanoseconds, optionOf } = segment
-  const gridOptions = new Map<string, (index: number) => SegmentOption | undefined>()
-  const gridOptionOf = (variant: number, decided: Decided): ((index: number) => SegmentOption | undefined) => {
-    const key = `${variant},${decided.reorder},${decided.prefetch}`
-    const gridOption =
-      gridOptions.get(key) ??
-      memoizeByNumber((index) => optionOf({ ...span, grid: grids()[index]!, recompute: true, ...decided, ...variants[variant] }))
-    gridOptions.set(key, gridOption)
-    return gridOption
-  }
-  const fastestOf = (variant: number, decided: Decided, available: number, slowest: number): SegmentOption | undefined => {
+  const decisions = reordering.flatMap((reorder) => loadings.map((loading): Decided => ({ reorder, ...loading })))
+  /** By variant, then by what is decided. */
+  const gridOptions = variants.map((variant) =>
+    decisions.map((decided) =>
+      memoizeByNumber((index) => optionOf({ ...span, grid: grids()[index]!, recompute: true, ...decided, ...variant }))
+    )
+  )
+  const fastestOf = (variant: number, decision: number, available: number, slowest: number): SegmentOption | undefined => {
+    const decided = decisions[decision]!
     if (least()[variant]![decided.reorder === 'once' ? 'shared' : 'tiled'] > available) return undefined
     const nanoseconds = wholeNanoseconds(variant)
     if (nanoseconds > slowest) return undefined
-    const gridOption = gridOptionOf(variant, decided)
+    const gridOption = gridOptions[variant]![decision]!
     // The fewest tiles are soon timed; more of them compute more twice, but may load sooner.
     const fewest = decided.prefetch === true || grids().length === 0 ? 0 : (gridOption(0)?.nanoseconds() ?? 0)
     if (fewest > slowest) return undefined
@@ -77,8 +76,8 @@ export const createTiledOptions = (segment: TiledSegment): TiledOptions => {
   const fastest = (end: number, available: number, slowest: number): SegmentOption | undefined => {
     let best: SegmentOption | undefined
     for (let variant = 0; variant < end; variant++)
-      for (const decided of reordering.flatMap((reorder) => loadings.map((loading) => ({ reorder, ...loading })))) {
-        const option = fastestOf(variant, decided, available, best?.nanoseconds() ?? slowest)
+      for (let decision = 0; decision < decisions.length; decision++) {
+        const option = fastestOf(variant, decision, available, best?.nanoseconds() ?? slowest)
         if (option !== undefined && option.nanoseconds() < (best?.nanoseconds() ?? Infinity)) best = option
       }
     return best
