@@ -22,7 +22,8 @@ export const emitEvaluation = (training: ModelScope, builder: Builder, codes: re
   const loss = graph.nodes[graph.nodes.length - 1]!
   const between = createBoundaries(
     scope,
-    codes.map(({ segment }) => segment)
+    codes.map(({ segment }) => segment),
+    false
   )
   if (exportsLoss(training.graph))
     for (const sum of new Set([stepIo.loss, stepIo.lossOfOverlap]))

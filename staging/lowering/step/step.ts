@@ -42,11 +42,8 @@ export interface BoundSegments {
 }
 
 /** Segments with their tiles and the boundaries between them. */
-export const bindSegments = (
-  scope: ModelScope,
-  { segments, edgeTilesFirst = false }: Pick<Plan, 'segments' | 'edgeTilesFirst'>
-): BoundSegments => {
-  const between = createBoundaries(scope, segments, edgeTilesFirst)
+export const bindSegments = (scope: ModelScope, { segments, edgeTilesFirst }: Pick<Plan, 'segments' | 'edgeTilesFirst'>): BoundSegments => {
+  const between = createBoundaries(scope, segments, edgeTilesFirst === true)
   const bound = segments.map((segment) => {
     const tiling = segmentTiling(scope.graph, segment, segment.grid)
     if (tiling === undefined) throw new Error(`segment ${segment.from}..${segment.to} has a tile that sees only padding`)
