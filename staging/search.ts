@@ -3,24 +3,21 @@ import { lazy, memoize } from './memoize'
 import { lower, type Lowered } from './lowering'
 import type { DeviceModel } from './devices/device-model'
 import { withoutRanks, type StepGraph } from './graph/step-graph'
-import { unlimitedBytes } from './lowering/scope/workspace'
 import type { LeastPlan } from './budget-errors'
 import { reducingRanks, stepsOfUpdate } from './graph/objective'
 import { inOrder, hoistPoolAboveRelu, sourceOrder, type Order } from './graph/order'
 import { buildTimeline } from './lowering/cost/timeline'
-import type { Plan, PlanPlacement } from './plans/plan'
+import type { PlanPlacement } from './plans/plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
-import { largestLayerBytes, largestTensorBytes, leastBytesEstimator } from './strategies/least-bytes'
-import { aboutNanoseconds, keptBytesEstimator, loadMargin } from './strategies/least-kept'
-import type { PlanEstimate, ScheduledSegmentation, Search, Segmentation, Strategy } from './strategies/strategy'
+import { aboutNanoseconds, keptBytesEstimator } from './strategies/least-kept'
+import type { Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { createVariants, withVariants } from './strategies/variants'
 import { offloadOptimizer, offloadableBytes } from './offload-optimizer'
 import { overlapReductions } from './overlap-reductions'
-import { searchTargets } from './search-targets'
 import type { PlanSearch } from './plan-search'
 import type { Searched } from './request'
-import { searchCandidates, rememberUpTo, type Candidate, type CandidateFamily } from './search-candidates'
+import { createStrategySearch, findLeastBytes, type SearchedGraph } from './search-strategy'
 
 export type { PlanSearch } from './plan-search'
 
@@ -75,97 +72,6 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
     }
     known.set(order.join(), search)
     return search
-  }
-}
-
-/** Bytes that no plan of a graph in an order does without, each found out when first asked for. */
-interface LeastBytes {
-  readonly tiled: () => number
-  /** Without tiles. */
-  readonly whole: () => number
-}
-
-const findLeastBytes = ({ graph, device, persistentBytes }: Search): LeastBytes => {
-  const tiled = lazy(() => persistentBytes + largestLayerBytes(graph, device))
-  return { tiled, whole: lazy(() => Math.max(tiled(), persistentBytes + largestTensorBytes(graph, device))) }
-}
-
-const createStrategySearch = (
-  written: StepGraph,
-  strategy: Strategy,
-  searchIn: (order: Order) => Search,
-  leastBytesIn: (search: Search) => LeastBytes,
-  plain: Lowered,
-  hostBudget: number,
-  placement: PlanPlacement | undefined,
-  looked: Looked
-): PlanSearch => {
-  const search = searchIn(strategy.order(written))
-  const { order, graph, device, persistentBytes } = search
-  const lowered = memoize(
-    ({ segments, swapSchedule = [] }: Plan) => JSON.stringify([segments, swapSchedule]),
-    ({ segments, swapSchedule = [] }) => {
-      looked.atPlan()
-      return lower(written, { order, segments, ...(swapSchedule.length > 0 && { swapSchedule }), ...(placement && { placement }) }, device)
-    }
-  )
-  const onDevice = (segments: Segmentation): Lowered => lowered({ order, segments })
-  const { tiled: tiledBytes, whole: wholeBytes } = leastBytesIn(search)
-  const milliseconds = (nanoseconds: number): number => (stepsOfUpdate(graph.objective) * nanoseconds) / 1e6
-  const inNanoseconds = (slowest: number): number => (1e6 * slowest) / stepsOfUpdate(graph.objective)
-  switch (strategy.kind) {
-    case 'fixed': {
-      const estimated = (segments: Segmentation): number =>
-        milliseconds(segments.reduce((sum, segment) => sum + search.estimate(segment)!.nanoseconds(), 0))
-      // What every plan does beside its segments.
-      const common = lazy(() => plain.milliseconds() - estimated(wholeGraph(graph)))
-      const bytesOf = leastBytesEstimator(graph, device, persistentBytes)
-      const candidates = lazy(() =>
-        strategy.all(search).map((segments) => ({
-          deviceBytes: bytesOf(segments),
-          hostBytes: 0,
-          leastMilliseconds: 0,
-          milliseconds: lazy(() => common() + estimated(segments)),
-          refusedKernel: undefined,
-          lowered: () => onDevice(segments)
-        }))
-      )
-      return searchCandidates(hostBudget, wholeBytes(), () => [
-        { target: undefined, families: () => [{ aboutMilliseconds: () => 0, leastMilliseconds: () => 0, candidates }] }
-      ])
-    }
-    case 'swapping': {
-      const toCandidate = ({ plan, nanoseconds, leastNanoseconds, ...bytes }: PlanEstimate): Candidate => ({
-        ...bytes,
-        leastMilliseconds: milliseconds(leastNanoseconds),
-        milliseconds: () => milliseconds(nanoseconds()),
-        lowered: lazy(() => lowered(plan()))
-      })
-      const toFamily = ({ aboutNanoseconds, leastNanoseconds, estimates }: ScheduledSegmentation): CandidateFamily => ({
-        aboutMilliseconds: (deviceBytes) => milliseconds(aboutNanoseconds(deviceBytes)),
-        leastMilliseconds: (deviceBytes) => milliseconds(leastNanoseconds(deviceBytes)),
-        candidates: lazy(() => estimates().map(toCandidate))
-      })
-      return searchCandidates(hostBudget, strategy.tiles === true ? tiledBytes() : wholeBytes(), () =>
-        strategy.groups(search).map(({ target, scheduled }) => ({
-          target,
-          families: rememberUpTo((slowest) => scheduled(inNanoseconds(slowest)).map(toFamily))
-        }))
-      )
-    }
-    case 'targeted': {
-      // Whole and with the fastest kernels, whose scratch may be larger than all the rest.
-      const [segments] = withVariants(search.variants, wholeGraph(graph))
-      const { refusedKernel, liveBytes } = onDevice(segments!)
-      const maxBytes = refusedKernel() === undefined ? Math.max(plain.peakBytes(), liveBytes()) : unlimitedBytes
-      const { mayFit, within } = strategy.within(search)
-      return searchTargets(
-        { persistentBytes, mayFit, segmentations: (target, slowest) => within(target, loadMargin(device) * inNanoseconds(slowest)) },
-        onDevice,
-        maxBytes,
-        refusedKernel
-      )
-    }
   }
 }
 
@@ -250,6 +156,23 @@ const fastestAnswers = (all: readonly Answers[], { ofAny, ofSwapping }: LeastTim
 }
 
 /**
+ * The faster of what is found with tiles in their order, and with those first that have rows for
+ * other ranks, which takes more memory.
+ */
+const fasterSearch = (asOrdered: PlanSearch, edgesFirst: PlanSearch): PlanSearch => ({
+  ...asOrdered,
+  within: (budget, slowest = Infinity) => {
+    const first = edgesFirst.within(budget, slowest)
+    const found = asOrdered.within(budget, Math.min(slowest, first?.milliseconds() ?? Infinity))
+    return findFastest([found, first].flatMap((one) => one ?? []))
+  },
+  least: (below) => {
+    const least = asOrdered.least(below)
+    return edgesFirst.least(least?.budget ?? below) ?? least
+  }
+})
+
+/**
  * The searches of all strategies for plans of a graph on a device. `plain` is its plain plan,
  * lowered; `hostBudget` in bytes, without a limit and without swapping where absent; `onSearch` is
  * told what they look at.
@@ -265,10 +188,22 @@ export const createPlanSearches = (
   const looked = createLooked(onSearch)
   const searchIn = createSearches(graph, device, plain.residentBytes, looked)
   const leastBytesIn = memoize(({ order }: Search) => order.join(), findLeastBytes)
+  const searched = (edgeTilesFirst: boolean): SearchedGraph => ({
+    ...{ written: graph, searchIn, leastBytesIn, plain },
+    lowerPlan: ({ order, segments, swapSchedule = [] }) => {
+      looked.atPlan()
+      const decided = { ...(edgeTilesFirst && { edgeTilesFirst }), ...(placement && { placement }) }
+      return lower(graph, { order, segments, ...(swapSchedule.length > 0 && { swapSchedule }), ...decided }, device)
+    }
+  })
+  const searchBy = (strategy: Strategy, hostBytes: number): PlanSearch => {
+    const answers = (edgeTilesFirst: boolean): PlanSearch => createStrategySearch(searched(edgeTilesFirst), strategy, hostBytes)
+    return graph.shard === undefined ? answers(false) : fasterSearch(answers(false), answers(true))
+  }
   const createAnswers = (name: Planner, hostBytes: number): Answers => ({
     kind: strategies[name].kind,
     tiles: 'tiles' in strategies[name],
-    ...createStrategySearch(graph, strategies[name], searchIn, leastBytesIn, plain, hostBytes, placement, looked)
+    ...searchBy(strategies[name], hostBytes)
   })
   const answersBy = memoize(
     (name: Planner) => name,
