@@ -6,13 +6,12 @@ import { memoize } from './memoize'
 import type { PlanSearch } from './plan-search'
 
 /**
- * What a search finds, but ranks add gradients beside the backward pass where the pieces that
- * travel then fit the budget too. Where they share micro-batches alone, a plan is the same for any
- * number of them; where they share rows, it is taken if it is no slower, since rows then wait for
- * pieces. Nothing else of it changes, so numbers keep their bits.
+ * What a search finds, but ranks that share micro-batches alone add gradients beside the backward
+ * pass where the pieces that travel then fit the budget too: so a plan is the same for any number
+ * of them. Nothing else of it changes, so numbers keep their bits.
  */
 export const overlapReductions = (graph: StepGraph, device: DeviceModel, search: PlanSearch): PlanSearch => {
-  if (reducingRanks(graph.objective) === undefined) return search
+  if (reducingRanks(graph.objective) === undefined || graph.shard !== undefined) return search
   const overlapped = memoize(
     ({ plan }: Lowered) => JSON.stringify(plan),
     ({ plan }) => lower(graph, { ...plan, overlapReduction: true }, device)
@@ -23,8 +22,7 @@ export const overlapReductions = (graph: StepGraph, device: DeviceModel, search:
       const found = search.within(budget, slowest)
       if (found === undefined) return undefined
       const beside = overlapped(found)
-      const isFast = graph.shard === undefined || beside.milliseconds() <= found.milliseconds()
-      return isFast && beside.peakBytes() <= budget ? beside : found
+      return beside.peakBytes() <= budget ? beside : found
     }
   }
 }

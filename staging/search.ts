@@ -7,7 +7,7 @@ import type { LeastPlan } from './budget-errors'
 import { reducingRanks, stepsOfUpdate } from './graph/objective'
 import { inOrder, hoistPoolAboveRelu, sourceOrder, type Order } from './graph/order'
 import { buildTimeline } from './lowering/cost/timeline'
-import type { PlanPlacement } from './plans/plan'
+import type { Plan, PlanPlacement } from './plans/plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
 import { aboutNanoseconds, keptBytesEstimator } from './strategies/least-kept'
 import type { Search, Segmentation, Strategy } from './strategies/strategy'
@@ -155,20 +155,22 @@ const fastestAnswers = (all: readonly Answers[], { ofAny, ofSwapping }: LeastTim
   }
 }
 
+/** What ranks exchange while they compute. */
+type Overlaps = Pick<Plan, 'overlapReduction' | 'edgeTilesFirst'>
+
 /**
- * The faster of what is found with tiles in their order, and with those first that have rows for
- * other ranks, which takes more memory.
+ * The faster of what is found where ranks that share rows exchange alone, and where they compute
+ * meanwhile, which takes more memory.
  */
-const fasterSearch = (asOrdered: PlanSearch, edgesFirst: PlanSearch): PlanSearch => ({
-  ...asOrdered,
+const fasterSearch = (alone: PlanSearch, beside: PlanSearch): PlanSearch => ({
+  ...alone,
   within: (budget, slowest = Infinity) => {
-    const first = edgesFirst.within(budget, slowest)
-    const found = asOrdered.within(budget, Math.min(slowest, first?.milliseconds() ?? Infinity))
-    return findFastest([found, first].flatMap((one) => one ?? []))
+    const found = beside.within(budget, slowest)
+    return findFastest([alone.within(budget, Math.min(slowest, found?.milliseconds() ?? Infinity)), found].flatMap((one) => one ?? []))
   },
   least: (below) => {
-    const least = asOrdered.least(below)
-    return edgesFirst.least(least?.budget ?? below) ?? least
+    const least = alone.least(below)
+    return beside.least(least?.budget ?? below) ?? least
   }
 })
 
@@ -188,17 +190,18 @@ export const createPlanSearches = (
   const looked = createLooked(onSearch)
   const searchIn = createSearches(graph, device, plain.residentBytes, looked)
   const leastBytesIn = memoize(({ order }: Search) => order.join(), findLeastBytes)
-  const searched = (edgeTilesFirst: boolean): SearchedGraph => ({
+  const searched = (decisions: Overlaps): SearchedGraph => ({
     ...{ written: graph, searchIn, leastBytesIn, plain },
     lowerPlan: ({ order, segments, swapSchedule = [] }) => {
       looked.atPlan()
-      const decided = { ...(edgeTilesFirst && { edgeTilesFirst }), ...(placement && { placement }) }
-      return lower(graph, { order, segments, ...(swapSchedule.length > 0 && { swapSchedule }), ...decided }, device)
+      const more = { ...(swapSchedule.length > 0 && { swapSchedule }), ...(placement && { placement }), ...decisions }
+      return lower(graph, { order, segments, ...more }, device)
     }
   })
   const searchBy = (strategy: Strategy, hostBytes: number): PlanSearch => {
-    const answers = (edgeTilesFirst: boolean): PlanSearch => createStrategySearch(searched(edgeTilesFirst), strategy, hostBytes)
-    return graph.shard === undefined ? answers(false) : fasterSearch(answers(false), answers(true))
+    const answers = (decisions: Overlaps): PlanSearch => createStrategySearch(searched(decisions), strategy, hostBytes)
+    const alone = answers({})
+    return graph.shard === undefined ? alone : fasterSearch(alone, answers({ overlapReduction: true, edgeTilesFirst: true }))
   }
   const createAnswers = (name: Planner, hostBytes: number): Answers => ({
     kind: strategies[name].kind,

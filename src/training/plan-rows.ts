@@ -52,8 +52,8 @@ const makePrograms = (built: SetupGraph, mesh: Mesh, file: PlanFile): E.Either<M
   )(Array.from({ length: mesh.rows }, (_, rank) => rank))
 
 /**
- * A plan's Programs; where one does not fit, those of the plan that adds gradients behind the
- * backward pass, if the plan was found.
+ * A plan's Programs; where one does not fit, those of the plan whose ranks compute nothing while
+ * they exchange, if the plan was found.
  */
 const makeFitting = (
   built: SetupGraph,
@@ -61,11 +61,13 @@ const makeFitting = (
   found: PlanFile
 ): E.Either<Misfit, { readonly file: PlanFile; readonly programs: readonly Program[] }> => {
   const made = (file: PlanFile) => E.map((programs: readonly Program[]) => ({ file, programs }))(makePrograms(built, mesh, file))
-  const { overlapReduction, ...behind } = found
+  const { overlapReduction, edgeTilesFirst, ...alone } = found
   return pipe(
     made(found),
     E.orElse((misfit) =>
-      overlapReduction !== true || built.setup.plan !== undefined || misfit.failure.code !== 'budget' ? E.left(misfit) : made(behind)
+      (overlapReduction ?? edgeTilesFirst) === undefined || built.setup.plan !== undefined || misfit.failure.code !== 'budget'
+        ? E.left(misfit)
+        : made(alone)
     )
   )
 }
