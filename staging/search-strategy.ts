@@ -1,0 +1,107 @@
+import { stepsOfUpdate } from './graph/objective'
+import type { Order } from './graph/order'
+import type { StepGraph } from './graph/step-graph'
+import type { Lowered } from './lowering'
+import { unlimitedBytes } from './lowering/scope/workspace'
+import { lazy, memoize } from './memoize'
+import type { PlanSearch } from './plan-search'
+import type { Plan } from './plans/plan'
+import { rememberUpTo, searchCandidates, type Candidate, type CandidateFamily } from './search-candidates'
+import { searchTargets } from './search-targets'
+import { largestLayerBytes, largestTensorBytes, leastBytesEstimator } from './strategies/least-bytes'
+import { loadMargin } from './strategies/least-kept'
+import { wholeGraph } from './strategies/plain'
+import type { PlanEstimate, ScheduledSegmentation, Search, Segmentation, Strategy } from './strategies/strategy'
+import { withVariants } from './strategies/variants'
+
+/** Bytes that no plan of a graph in an order does without, each found out when first asked for. */
+export interface LeastBytes {
+  readonly tiled: () => number
+  /** Without tiles. */
+  readonly whole: () => number
+}
+
+export const findLeastBytes = ({ graph, device, persistentBytes }: Search): LeastBytes => {
+  const tiled = lazy(() => persistentBytes + largestLayerBytes(graph, device))
+  return { tiled, whole: lazy(() => Math.max(tiled(), persistentBytes + largestTensorBytes(graph, device))) }
+}
+
+/** What the searches of all strategies share. */
+export interface SearchedGraph {
+  readonly written: StepGraph
+  readonly searchIn: (order: Order) => Search
+  readonly leastBytesIn: (search: Search) => LeastBytes
+  /** The plan `plain`. */
+  readonly plain: Lowered
+  /** Lowers a plan with what is decided of all plans alike. */
+  readonly lowerPlan: (plan: Plan) => Lowered
+}
+
+/** The answers of a strategy, of plans that keep at most so many bytes on the host. */
+export const createStrategySearch = (
+  { written, searchIn, leastBytesIn, plain, lowerPlan }: SearchedGraph,
+  strategy: Strategy,
+  hostBudget: number
+): PlanSearch => {
+  const search = searchIn(strategy.order(written))
+  const { order, graph, device, persistentBytes } = search
+  const lowered = memoize(({ segments, swapSchedule = [] }: Plan) => JSON.stringify([segments, swapSchedule]), lowerPlan)
+  const onDevice = (segments: Segmentation): Lowered => lowered({ order, segments })
+  const { tiled: tiledBytes, whole: wholeBytes } = leastBytesIn(search)
+  const milliseconds = (nanoseconds: number): number => (stepsOfUpdate(graph.objective) * nanoseconds) / 1e6
+  const inNanoseconds = (slowest: number): number => (1e6 * slowest) / stepsOfUpdate(graph.objective)
+  switch (strategy.kind) {
+    case 'fixed': {
+      const estimated = (segments: Segmentation): number =>
+        milliseconds(segments.reduce((sum, segment) => sum + search.estimate(segment)!.nanoseconds(), 0))
+      // What every plan does beside its segments.
+      const common = lazy(() => plain.milliseconds() - estimated(wholeGraph(graph)))
+      const bytesOf = leastBytesEstimator(graph, device, persistentBytes)
+      const candidates = lazy(() =>
+        strategy.all(search).map((segments) => ({
+          deviceBytes: bytesOf(segments),
+          hostBytes: 0,
+          leastMilliseconds: 0,
+          milliseconds: lazy(() => common() + estimated(segments)),
+          refusedKernel: undefined,
+          lowered: () => onDevice(segments)
+        }))
+      )
+      return searchCandidates(hostBudget, wholeBytes(), () => [
+        { target: undefined, families: () => [{ aboutMilliseconds: () => 0, leastMilliseconds: () => 0, candidates }] }
+      ])
+    }
+    case 'swapping': {
+      const toCandidate = ({ plan, nanoseconds, leastNanoseconds, ...bytes }: PlanEstimate): Candidate => ({
+        ...bytes,
+        leastMilliseconds: milliseconds(leastNanoseconds),
+        milliseconds: () => milliseconds(nanoseconds()),
+        lowered: lazy(() => lowered(plan()))
+      })
+      const toFamily = ({ aboutNanoseconds, leastNanoseconds, estimates }: ScheduledSegmentation): CandidateFamily => ({
+        aboutMilliseconds: (deviceBytes) => milliseconds(aboutNanoseconds(deviceBytes)),
+        leastMilliseconds: (deviceBytes) => milliseconds(leastNanoseconds(deviceBytes)),
+        candidates: lazy(() => estimates().map(toCandidate))
+      })
+      return searchCandidates(hostBudget, strategy.tiles === true ? tiledBytes() : wholeBytes(), () =>
+        strategy.groups(search).map(({ target, scheduled }) => ({
+          target,
+          families: rememberUpTo((slowest) => scheduled(inNanoseconds(slowest)).map(toFamily))
+        }))
+      )
+    }
+    case 'targeted': {
+      // Whole and with the fastest kernels, whose scratch may be larger than all the rest.
+      const [segments] = withVariants(search.variants, wholeGraph(graph))
+      const { refusedKernel, liveBytes } = onDevice(segments!)
+      const maxBytes = refusedKernel() === undefined ? Math.max(plain.peakBytes(), liveBytes()) : unlimitedBytes
+      const { mayFit, within } = strategy.within(search)
+      return searchTargets(
+        { persistentBytes, mayFit, segmentations: (target, slowest) => within(target, loadMargin(device) * inNanoseconds(slowest)) },
+        onDevice,
+        maxBytes,
+        refusedKernel
+      )
+    }
+  }
+}
