@@ -16,7 +16,10 @@ export interface EdgeTiles {
   readonly inner: readonly TileRun[]
 }
 
-/** Cuts the runs along H of a segment that begins at `from` into the tiles with some rows and all others. */
+/**
+ * Cuts the runs along H of a segment that begins at `from` into the tiles with some of the rows and
+ * all others.
+ */
 export const findEdgeTiles = (graph: Graph, from: number, runs: readonly TileRun[], wanted: readonly RowsOfTensor[]): EdgeTiles => {
   const parts: { readonly isEdge: boolean; readonly run: TileRun }[] = []
   for (const run of runs) {

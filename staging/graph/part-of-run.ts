@@ -3,7 +3,7 @@ import type { Graph } from './graph'
 import type { Interval } from './interval'
 import type { TileRun } from './tiling'
 
-/** `count` tiles of a run of a segment that begins at the position `from`: those from `first` on. */
+/** `count` tiles of a run, from `first` on, of a segment that begins at the position `from`. */
 export const partOfRun = (graph: Graph, from: number, run: TileRun, first: number, count: number): TileRun => {
   const by = (tensor: number, interval: Interval): Interval => {
     const distance = first * run.advances.get(tensor)!

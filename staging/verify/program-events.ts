@@ -11,18 +11,19 @@ import { listSections } from './sections'
 import { spaceNames, listStores } from './stores'
 
 /**
- * Strides that make boxes of the accesses: those between repetitions first; loops advance by
- * multiples of them.
+ * Strides that make boxes of the accesses: those between repetitions first, then those between
+ * images; other loops advance by multiples of them.
  */
 const coordinatesFor = (stores: readonly Store[], sections: readonly SectionEvents[]): readonly Coordinates[] => {
-  const wanted = stores.map((): readonly [Set<number>, Set<number>] => [new Set(), new Set()])
+  const wanted = stores.map((): readonly [Set<number>, Set<number>, Set<number>] => [new Set(), new Set(), new Set()])
   const gather = (events: readonly Event[]): void => {
     for (const event of events)
       if (event.kind === 'loop') gather(event.body)
       else if (event.kind === 'access')
-        for (const { store, repeats } of event.accesses) {
-          const [repeated, single] = wanted[store]!
+        for (const { store, repeats, strides } of event.accesses) {
+          const [repeated, images, single] = wanted[store]!
           for (const { count, stride } of repeats) (count > 1 ? repeated : single).add(stride)
+          images.add(strides[0])
         }
   }
   sections.forEach(({ events }) => gather(events))

@@ -1,4 +1,4 @@
-/** Tiles that have rows for other ranks run first, and those travel while the others are computed. */
+/** Tiles with rows for other ranks run first, and those travel while the others are computed. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, model, relu } from '../../dsl'
@@ -29,7 +29,7 @@ const stagedFor = (count: number, index: number, edgeTilesFirst: boolean): Stage
     })
   )
 
-/** How many launches, of a loop those of all tiles, stand between each exchange's begin and the wait for it. */
+/** How many launches stand between each exchange and the wait for it, of all tiles of loops. */
 const launchesBeside = (code: readonly Instruction[]): readonly number[] => {
   const launches = (one: Instruction): number =>
     one.kind === 'launch' ? 1 : one.kind === 'loop' ? one.count * one.body.reduce((sum, each) => sum + launches(each), 0) : 0

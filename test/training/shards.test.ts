@@ -68,7 +68,7 @@ const assertTrainAlike = async (
 }
 
 /** Random networks in random segments on ranks that share rows, each against one process. */
-const trainAlike = async (ends: Ends, runs: number): Promise<Counts> => {
+const trainAlike = async (ends: Ends, runs: number, examples: [number, number, (typeof devices)[number]][] = []): Promise<Counts> => {
   let [sharded, merging, all] = [0, 0, 0]
   await fc.assert(
     fc.asyncProperty(seeds, fc.constantFrom(2, 3, 4), fc.constantFrom(...devices), async (seed, count, device) => {
@@ -93,7 +93,7 @@ const trainAlike = async (ends: Ends, runs: number): Promise<Counts> => {
       const merged = await assertTrainAlike(running, objective, count, updates, tolerance)
       if (merged.length > 0) merging++
     }),
-    propertyRuns(runs, Math.ceil(runs / 3))
+    { ...propertyRuns(runs, Math.ceil(runs / 3)), examples }
   )
   return { sharded, merging, all }
 }
@@ -104,7 +104,8 @@ test('ranks that share rows train as one does, of random networks in random segm
 })
 
 test('ranks that share rows normalise by statistics of all rows, of random networks', async () => {
-  const { merging, all } = await trainAlike('before normalisations', 60)
+  // In this one's gradients a strip of some rows is read in each image.
+  const { merging, all } = await trainAlike('before normalisations', 60, [[873108382, 4, 'cpu']])
   assert.ok(3 * merging > all, `${merging} networks of ${all} with merged statistics are few`)
 })
 

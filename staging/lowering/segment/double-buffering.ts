@@ -71,8 +71,8 @@ const createSlots = (
 }
 
 /**
- * Emits every tile of a segment in an order, body by body. Where tiles prefetch (double buffering), their parts
- * have two slots in turn, so that the innermost loop runs over pairs; one that is run an odd number
+ * Emits every tile of a segment in an order, body by body. Where tiles prefetch (double buffering),
+ * their parts have two slots in turn, so that the innermost loop runs over pairs; one that is run an odd number
  * of times by a loop around it waits for one load in each slot. `more` is what tiles prefetch
  * beside their inputs.
  */

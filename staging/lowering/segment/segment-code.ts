@@ -34,7 +34,7 @@ export type AroundTile = (tile: TileCode) => void
 /** Whether rows are those of outputs, or of their gradients. */
 export type RowsOf = 'outputs' | 'gradients'
 
-/** By tensor: rows that travel between ranks, and what waits for them and puts them in their place. */
+/** By tensor, rows that travel: what waits for them and puts them in their place. */
 export type RowsOnTheWay = { readonly [K in RowsOf]: Map<number, () => void> }
 
 /** A segment ready to be emitted, forward and backward. */

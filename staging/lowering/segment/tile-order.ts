@@ -54,8 +54,8 @@ const mayReorder = ({ graph }: ModelScope, { segment, edgeTilesFirst }: SegmentC
   edgeTilesFirst && segment.grid.H > 1 && findShard(graph, segment) !== undefined
 
 /**
- * The order forward: where rows of outputs are for other ranks, the tiles that make them come first,
- * and the rows travel while the others are computed.
+ * The order forward: where rows of outputs are for other ranks, the tiles that make them come
+ * first, and the rows travel while the others are computed.
  */
 export const orderForward = (scope: ModelScope, code: SegmentCode, pass: Pass): TileOrder => {
   const leaving = code.ends.outputs.filter(pass.writes).flatMap((tensor): readonly Leaving[] => {

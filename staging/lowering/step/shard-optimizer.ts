@@ -58,6 +58,8 @@ export const updateSlices = (
     builder.record('network', gathered)
     sent.push(gathered)
   })
+  // What is sent last keeps its place until then.
+  sent.slice(-2).forEach((gathered, place) => builder.wait('compute', gathered, buffers[(Math.max(0, pieces.length - 2) + place) % 2]!))
 }
 
 /**
