@@ -71,10 +71,10 @@ const createSlots = (
 }
 
 /**
- * Emits every tile of a segment in an order, body by body. Where tiles prefetch (double buffering),
- * their parts have two slots in turn, so that the innermost loop runs over pairs; one that is run an odd number
- * of times by a loop around it waits for one load in each slot. `more` is what tiles prefetch
- * beside their inputs.
+ * Emits every tile of a segment in an order, body by body. Where tiles prefetch (double
+ * buffering), their parts have two slots in turn, so that the innermost loop runs over pairs; one
+ * that is run an odd number of times by a loop around it waits for one load in each slot. `more`
+ * is what tiles prefetch beside their inputs.
  */
 export const emitTiles = (
   scope: ModelScope,
