@@ -17,7 +17,7 @@ import { offloadOptimizer, offloadableBytes } from './offload-optimizer'
 import { overlapReductions } from './overlap-reductions'
 import type { PlanSearch } from './plan-search'
 import type { Searched } from './request'
-import { createStrategySearch, findLeastBytes, type SearchedGraph } from './search-strategy'
+import { createStrategySearch, findLeastBytes } from './search-strategy'
 
 export type { PlanSearch } from './plan-search'
 
@@ -155,8 +155,15 @@ const fastestAnswers = (all: readonly Answers[], { ofAny, ofSwapping }: LeastTim
   }
 }
 
-/** What ranks exchange while they compute. */
-type Overlaps = Pick<Plan, 'overlapReduction' | 'edgeTilesFirst'>
+/** A plan whose ranks compute while they exchange, in the fastest way. */
+const lowerOverlapping: typeof lower = (graph, plan, device) => {
+  const paced = (decided: Plan): Lowered => {
+    const lowered = lower(graph, { ...decided, overlapReduction: true }, device)
+    return findFastest([lowered, lower(graph, { ...decided, overlapReduction: lowered.pacedPieces() }, device)])!
+  }
+  const hasInnerTiles = plan.segments.some(({ grid }) => grid.H > 1)
+  return hasInnerTiles ? findFastest([paced(plan), paced({ ...plan, edgeTilesFirst: true })])! : paced(plan)
+}
 
 /**
  * The faster of what is found where ranks that share rows exchange alone, and where they compute
@@ -164,10 +171,7 @@ type Overlaps = Pick<Plan, 'overlapReduction' | 'edgeTilesFirst'>
  */
 const fasterSearch = (alone: PlanSearch, beside: PlanSearch): PlanSearch => ({
   ...alone,
-  within: (budget, slowest = Infinity) => {
-    const found = beside.within(budget, slowest)
-    return findFastest([alone.within(budget, Math.min(slowest, found?.milliseconds() ?? Infinity)), found].flatMap((one) => one ?? []))
-  },
+  within: (budget, slowest) => findFastest([alone, beside].flatMap((search) => search.within(budget, slowest) ?? [])),
   least: (below) => {
     const least = alone.least(below)
     return beside.least(least?.budget ?? below) ?? least
@@ -190,18 +194,16 @@ export const createPlanSearches = (
   const looked = createLooked(onSearch)
   const searchIn = createSearches(graph, device, plain.residentBytes, looked)
   const leastBytesIn = memoize(({ order }: Search) => order.join(), findLeastBytes)
-  const searched = (decisions: Overlaps): SearchedGraph => ({
-    ...{ written: graph, searchIn, leastBytesIn, plain },
-    lowerPlan: ({ order, segments, swapSchedule = [] }) => {
-      looked.atPlan()
-      const more = { ...(swapSchedule.length > 0 && { swapSchedule }), ...(placement && { placement }), ...decisions }
-      return lower(graph, { order, segments, ...more }, device)
-    }
-  })
   const searchBy = (strategy: Strategy, hostBytes: number): PlanSearch => {
-    const answers = (decisions: Overlaps): PlanSearch => createStrategySearch(searched(decisions), strategy, hostBytes)
-    const alone = answers({})
-    return graph.shard === undefined ? alone : fasterSearch(alone, answers({ overlapReduction: true, edgeTilesFirst: true }))
+    const answers = (lowerWith: typeof lower): PlanSearch => {
+      const lowerPlan = ({ order, segments, swapSchedule = [] }: Plan): Lowered => {
+        looked.atPlan()
+        const more = { ...(swapSchedule.length > 0 && { swapSchedule }), ...(placement && { placement }) }
+        return lowerWith(graph, { order, segments, ...more }, device)
+      }
+      return createStrategySearch({ written: graph, searchIn, leastBytesIn, plain, lowerPlan }, strategy, hostBytes)
+    }
+    return graph.shard === undefined ? answers(lower) : fasterSearch(answers(lower), answers(lowerOverlapping))
   }
   const createAnswers = (name: Planner, hostBytes: number): Answers => ({
     kind: strategies[name].kind,

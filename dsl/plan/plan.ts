@@ -93,10 +93,11 @@ export interface Plan<Place = string> {
   /** Absent where each buffer has its offset in one arena (`static`). */
   readonly placement?: PlanPlacement
   /**
-   * Where ranks add gradients, they travel and are added while the backward pass goes on; absent
-   * where they do so after it.
+   * Where ranks add gradients, they travel and are added while the backward pass goes on: each as
+   * soon as it is complete, or so many pieces after each exchange of rows or statistics, from that
+   * on after which the first is complete, and the others at the end; absent where all do so after it.
    */
-  readonly overlapReduction?: true
+  readonly overlapReduction?: true | readonly number[]
   /**
    * Where ranks share rows, a segment's tiles that have rows for other ranks run first, and those
    * travel while the others run; absent where rows travel after all tiles.

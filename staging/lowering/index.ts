@@ -10,7 +10,7 @@ import type { KernelKind } from '../kernels/kernels'
 import type { StepGraph } from '../graph/step-graph'
 import type { Plan } from '../plans/plan'
 import type { Program, PersistentTensor, Section } from '../program/program'
-import { simulate } from '../devices/simulate'
+import { nanoseconds, simulate } from '../devices/simulate'
 import { createPool, type Buffer } from './ir/builder'
 import { insertBefore } from './ir/insert-before'
 import { createModelScope } from './segment/create-scope'
@@ -18,6 +18,7 @@ import { placeProgram, placeBuffers } from './placement/place'
 import { persistentBytes, createPersistentTensors } from './scope/persistent-tensors'
 import { resolve, type Placed } from './placement/resolve'
 import { programShard } from './step/program-shard'
+import { countPacedPieces } from './step/pace-reduction'
 import { bindSegments, emitSections, type UnplacedSection } from './step/step'
 import { transferSection } from './step/transfer'
 
@@ -70,6 +71,11 @@ export interface Lowered {
   readonly liveAtPeak: () => readonly Buffer[]
   /** Predicted time of a step, all micro-batches of an update. */
   readonly milliseconds: () => number
+  /**
+   * Where ranks add each gradient as soon as it is complete: how many pieces best begin to travel
+   * after each exchange of rows or statistics, as `overlapReduction` of a plan has it.
+   */
+  readonly pacedPieces: () => readonly number[]
   readonly program: () => Program
 }
 
@@ -171,6 +177,7 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
         stepsOfUpdate(graph.objective)
       )
     ),
+    pacedPieces: lazy(() => countPacedPieces(codes[0]!, (kernel) => nanoseconds(device, pool.kernels[kernel]!), device)),
     program: lazy(program)
   }
 }

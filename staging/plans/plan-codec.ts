@@ -107,7 +107,7 @@ const plan = strictObject<PlanFile>(
   {
     swapSchedule: t.readonlyArray(swapInterval),
     placement,
-    overlapReduction: t.literal(true),
+    overlapReduction: t.union([t.literal(true), t.readonlyArray(count)]),
     edgeTilesFirst: t.literal(true),
     offloadOptimizer: t.literal(true)
   }

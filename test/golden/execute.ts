@@ -33,7 +33,7 @@ export interface Execution {
   /** With segments: what waits on the host. */
   readonly swapSchedule?: SwapSchedule
   /** With segments, of ranks: gradients are added beside the backward pass. */
-  readonly overlapReduction?: true
+  readonly overlapReduction?: true | readonly number[]
   /** With segments, of ranks that share rows: these travel beside inner tiles. */
   readonly edgeTilesFirst?: true
   /** With segments: optimizer state waits on the host. */
@@ -88,7 +88,7 @@ export const requestFor = (execution: Execution, objective: Objective): StageReq
       ...asWritten(execution.segments, execution.placement),
       ...(execution.order && { order: execution.order }),
       swapSchedule: execution.swapSchedule ?? [],
-      ...(execution.overlapReduction && { overlapReduction: true }),
+      ...(execution.overlapReduction && { overlapReduction: execution.overlapReduction }),
       ...(execution.edgeTilesFirst && { edgeTilesFirst: true }),
       ...(execution.offloadOptimizer && { offloadOptimizer: true })
     }

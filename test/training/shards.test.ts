@@ -84,7 +84,7 @@ const trainAlike = async (ends: Ends, runs: number, examples: [number, number, (
       if (segments.some((segment) => findShard(onRanks, segment) !== undefined)) sharded++
       const objective: Training = { kind: 'train', optimizer: optimizers[seed % optimizers.length]!, accumulate: 2 }
       const decisions = {
-        ...(seed % 2 === 0 && { overlapReduction: true as const }),
+        ...(seed % 2 === 0 && { overlapReduction: seed % 4 === 0 || Array.from({ length: 12 }, () => draw(0, 2)) }),
         ...(seed % 3 > 0 && { edgeTilesFirst: true as const })
       }
       const running = { ...micro, segments, device, ...decisions }

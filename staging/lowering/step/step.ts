@@ -23,6 +23,7 @@ import { forwardPass, type SegmentCode } from '../segment/segment-code'
 import { createReduction } from './pieces'
 import { createOverlappedReduction, type OverlappedReduction } from './overlap-reduction'
 import { createOptimizerUpdates } from './optimizer-updates'
+import { paceReduction } from './pace-reduction'
 import { emitReduce, zero } from './reduce'
 import { withSwaps } from './swap'
 import { emitUpdate, updateStepIo } from './update'
@@ -134,7 +135,9 @@ export const emitSections = (
   const overlapped =
     reduction !== undefined && overlapReduction ? createOverlappedReduction(scope.builder, parameters, reduction) : undefined
   const step = emitStep(scope, pool, bound, persistentTensors, overlapped)
-  const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, swapSchedule), stepIo: layoutStepIo(graph, device) }]
+  const swapped = withSwaps(step, pool, swapSchedule)
+  const code = overlapped !== undefined && Array.isArray(overlapReduction) ? paceReduction(swapped, overlapReduction) : swapped
+  const sections: UnplacedSection[] = [{ name: 'step', code, stepIo: layoutStepIo(graph, device) }]
   if (objective.kind !== 'train') return sections
   if (reduction !== undefined) {
     const reduce = createBuilder(pool)
