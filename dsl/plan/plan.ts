@@ -94,8 +94,9 @@ export interface Plan<Place = string> {
   readonly placement?: PlanPlacement
   /**
    * Where ranks add gradients, they travel and are added while the backward pass goes on: each as
-   * soon as it is complete, or so many pieces after each exchange of rows or statistics, from that
-   * on after which the first is complete, and the others at the end; absent where all do so after it.
+   * soon as it is complete, or so many pieces wherever a gradient is complete or rows or statistics
+   * were exchanged, from the first gradient on, and the others at the end; absent where all travel
+   * after it.
    */
   readonly overlapReduction?: true | readonly number[]
   /**

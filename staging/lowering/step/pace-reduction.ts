@@ -8,7 +8,7 @@ import type { UnplacedInstruction } from '../ir/builder'
  */
 type PieceCode = readonly UnplacedInstruction[]
 
-/** Code up to where a gradient is complete, or up to an exchange of rows or statistics and with it. */
+/** Code until a gradient is complete, or to the end of an exchange of rows or statistics. */
 interface Stretch {
   readonly code: readonly UnplacedInstruction[]
   /** Of the gradient that is complete; none where it ends with an exchange. */
