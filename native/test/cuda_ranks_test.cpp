@@ -201,8 +201,14 @@ void eachCallThatFailsIsNamed() {
     expect(sentence.find("rank 0: NCCL: ") == 0 && sentence.find("failed (result 6") != std::string::npos,
            "a remote error gave: " + sentence);
   });
-  with("TILEFOLD_EMULATED_NCCL", "ncclCommFinalize=3@1",
-       [&] { expectSame(run(2, true), run(2, false), "a communicator that ends badly"); });
+  for (const char* call : {"ncclCommFinalize", "ncclCommDestroy"})
+    with("TILEFOLD_EMULATED_NCCL", std::string(call) + "=3@1",
+         [&] { expectSame(run(2, true), run(2, false), std::string("a communicator that ends badly in ") + call); });
+  with("TILEFOLD_EMULATED_NCCL", "ncclCommAbort=3@0", [&] {
+    Options late = options;
+    late.missing = 1;
+    expect(run(2, true, late)[0].sentence.find("rank 1 hangs") == 0, "what ends exchanges badly hides why");
+  });
 }
 
 void whoWaitsForTooLongEnds() {

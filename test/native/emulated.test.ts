@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { inSystems } from '../in-systems'
+import { hasLauncher } from '../src/open-mpi'
 
 const root = join(__dirname, '..', '..')
 const build = join(root, 'native', 'build')
@@ -27,7 +28,7 @@ const run = (command: string, args: readonly string[], environment: NodeJS.Proce
 }
 
 /** The suite's files, with the draws of each property: three times as many in the long tests. */
-const files = {
+const files: Readonly<Record<string, number>> = {
   'golden/operations': 0,
   'properties/awkward-graphs': 0,
   'properties/bf16': 5,
@@ -35,6 +36,7 @@ const files = {
   'properties/not-a-number': 0,
   'properties/repeated-tiles': 20,
   'properties/tiled-equals-untiled': 10,
+  ...(hasLauncher && { 'src/gpu-launched-ranks': 0 }),
   'training/devices': 5,
   'training/gpu-ranks': 3,
   'training/offload-optimizer': 0

@@ -7,8 +7,9 @@ const mpirun = ['mpirun.openmpi', 'mpirun'].find((name) =>
   /Open MPI/.test(spawnSync(name, ['--version'], { encoding: 'utf8' }).stdout ?? '')
 )
 if (mpirun === undefined) console.log("tests of Open MPI's launcher are skipped: there is no mpirun; install openmpi-bin")
+export const hasLauncher = mpirun !== undefined
 /** A test that needs Open MPI's launcher. */
-export const withLauncher = mpirun === undefined ? test.skip : test
+export const withLauncher = hasLauncher ? test : test.skip
 
 /** Runs the command on so many ranks, which Open MPI starts. */
 export const launch = (

@@ -32,7 +32,8 @@ class NcclExchange : public RankExchange {
     await(result, "ncclCommInitRankConfig", progress);
   }
 
-  // What was queued has ended: graphs of it, and the stream, may be gone.
+  // What was queued has ended: graphs of it, and the stream, may be gone. All results are there: what
+  // NCCL fails to release now is the process's until its end.
   ~NcclExchange() override {
     if (communicator_ == nullptr) return;
     nccl::Result state = api_.ncclCommFinalize(communicator_);
@@ -42,7 +43,7 @@ class NcclExchange : public RankExchange {
       if (api_.ncclCommGetAsyncError(communicator_, &state) != nccl::Result::success) break;
     }
     if (state == nccl::Result::success)
-      api_.ncclCommDestroy(communicator_);
+      static_cast<void>(api_.ncclCommDestroy(communicator_));
     else
       abort();
   }

@@ -178,14 +178,14 @@ Result ncclCommGetAsyncError(Communicator communicator, Result* state) {
 }
 
 Result ncclCommFinalize(Communicator communicator) { return injected("ncclCommFinalize", communicator->rank); }
-Result ncclCommDestroy(Communicator) { return Result::success; }
+Result ncclCommDestroy(Communicator communicator) { return injected("ncclCommDestroy", communicator->rank); }
 
 Result ncclCommAbort(Communicator communicator) {
   const Lock lock(access);
   communicator->isAborted = true;
   forget(communicator->clique->sends, communicator);
   forget(communicator->clique->receives, communicator);
-  return Result::success;
+  return injected("ncclCommAbort", communicator->rank);
 }
 
 Result ncclGroupStart() {
