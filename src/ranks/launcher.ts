@@ -39,11 +39,11 @@ export const findLauncher = (environment: Environment): E.Either<Failure, Launch
   const [openSize, openRank] = [read('OMPI_COMM_WORLD_SIZE'), read('OMPI_COMM_WORLD_RANK')]
   if (openSize !== undefined && openRank !== undefined)
     return E.right({ kind: 'open-mpi', library: 'Open MPI', rank: openRank, size: openSize })
-  const [pmiRank, pmixRank, tasks] = [read('PMI_RANK'), read('PMIX_RANK'), read('SLURM_STEP_NUM_TASKS')]
-  const descriptor = read('PMI_FD')
-  const isClosed = descriptor !== undefined && !isSocket(descriptor)
   // srun passes on what the shell has of another step: its own kind tells which of both is new.
   const plugin = environment['SLURM_MPI_TYPE'] ?? ''
+  const [pmiRank, pmixRank] = plugin === 'none' ? [] : [read('PMI_RANK'), read('PMIX_RANK')]
+  const [tasks, descriptor] = [read('SLURM_STEP_NUM_TASKS'), read('PMI_FD')]
+  const isClosed = descriptor !== undefined && !isSocket(descriptor)
   const isLeftOver = isClosed && pmixRank !== undefined && plugin.startsWith('pmix')
   if (pmiRank !== undefined && !isLeftOver) {
     if (isClosed)

@@ -15,6 +15,7 @@ import { findLauncher } from '../../src/ranks/launcher'
 import { createRanks } from '../../src/ranks/ranks'
 import { must } from '../must'
 import { compiledCommand } from './compiled-command'
+import { withLauncher } from './open-mpi'
 import { noise, writeColours, writeImages, writeMasks } from './example-images'
 import { writePng } from './image-files'
 import { classifierOptions, failuresOf, trainOnRanks } from './rank-trainings'
@@ -202,6 +203,8 @@ test('a step of srun within another is what its own plugin says', () => {
   assert.equal(findLauncher({ ...step, PMIX_RANK: '1', SLURM_MPI_TYPE: 'pmix' }), E.right(openMpi))
   assert.equal(findLauncher({ ...step, ...pmi2, PMIX_RANK: '1', SLURM_MPI_TYPE: 'pmix' }), E.right(openMpi))
   assert.ok(E.isLeft(findLauncher({ ...step, ...pmi2, PMIX_RANK: '0', SLURM_MPI_TYPE: 'pmi2' })))
+  assert.ok(E.isLeft(findLauncher({ ...step, PMIX_RANK: '0', SLURM_MPI_TYPE: 'none' })))
+  assert.equal(findLauncher({ SLURM_PROCID: '0', SLURM_STEP_NUM_TASKS: '1', PMIX_RANK: '0', SLURM_MPI_TYPE: 'none' }), E.right(undefined))
 })
 
 test('where the library does not load, srun is told what the other MPI wants', async () => {
@@ -218,6 +221,15 @@ test('where the library does not load, srun is told what the other MPI wants', a
     assert.match(stderr, /set TILEFOLD_MPI_PATH to its library, or /)
     assert.match(stderr, remedy)
   }
+})
+
+withLauncher("a library of Open MPI's is refused under MPICH's launcher before it starts", () => {
+  const { status, stderr } = spawnSync(process.execPath, [compiledCommand().script, 'profile', '--network'], {
+    encoding: 'utf8',
+    env: { ...process.env, PMI_RANK: '0', PMI_SIZE: '1', TILEFOLD_MPI_PATH: 'libmpi.so.40' }
+  })
+  assert.is(status, 2, stderr)
+  assert.match(stderr, /the launcher is MPICH's, but libmpi\.so\.40 is Open MPI's: set TILEFOLD_MPI_PATH to MPICH's library, or start /)
 })
 
 test.run()

@@ -32,8 +32,8 @@ class NcclExchange : public RankExchange {
     await(result, "ncclCommInitRankConfig", progress);
   }
 
-  // What was queued has ended: graphs of it, and the stream, may be gone. All results are there: what
-  // NCCL fails to release now is the process's until its end.
+  // What was queued has ended: graphs of it, and the stream, may be gone. All results are there:
+  // what NCCL fails to release now is the process's until its end.
   ~NcclExchange() override {
     if (communicator_ == nullptr) return;
     nccl::Result state = api_.ncclCommFinalize(communicator_);

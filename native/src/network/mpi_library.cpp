@@ -35,6 +35,8 @@ class Loaded {
   // The file's own name.
   std::string name() const { return path_.substr(path_.rfind('/') + 1); }
 
+  bool has(const char* name) const { return dlsym(handle_, name) != nullptr; }
+
   void* find(const char* name) const {
     void* symbol = dlsym(handle_, name);
     if (symbol == nullptr) throw Failure(path_ + " has no " + name + ": set TILEFOLD_MPI_PATH to the library of the launcher's MPI");
@@ -60,7 +62,12 @@ struct OpenMpi {
 struct Mpich {
   using Handle = int;
   static constexpr const char* title = "MPICH";
-  static Handle world(const Loaded&) { return 0x44000000; }
+  static Handle world(const Loaded& library) {
+    if (library.has("ompi_mpi_comm_world"))
+      throw Failure("the launcher is MPICH's, but " + library.name() +
+                    " is Open MPI's: set TILEFOLD_MPI_PATH to MPICH's library, or start the ranks with Open MPI's launcher");
+    return 0x44000000;
+  }
   static Handle byte(const Loaded&) { return 0x4c00010d; }
   static Handle errorsReturn(const Loaded&) { return 0x54000001; }
   static void* ignoredStatuses() { return reinterpret_cast<void*>(std::intptr_t{1}); }
