@@ -2,8 +2,8 @@ import type { LeastPlan } from './budget-errors'
 import type { DeviceModel } from './devices/device-model'
 import { reducingRanks } from './graph/objective'
 import type { StepGraph } from './graph/step-graph'
+import { lowerAgain } from './lower-again'
 import { lower, type Lowered } from './lowering'
-import { memoize } from './memoize'
 import type { PlanSearch } from './plan-search'
 
 /** Each target that is tried is so many times the one before. */
@@ -65,10 +65,7 @@ export const offloadOptimizer = (
   const targetOf = (rung: number): number => Math.floor(stateBytes * targetRatio ** rung)
   const rungAbove = (bytes: number): number => Math.max(0, Math.ceil(Math.log(bytes / stateBytes) / Math.log(targetRatio)))
   const [aloneAt, besideAt] = [rememberAnswers(alone, targetOf), rememberAnswers(beside, targetOf)]
-  const offloaded = memoize(
-    ({ plan }: Lowered) => JSON.stringify(plan),
-    ({ plan }) => lower(graph, { ...plan, offloadOptimizer: true }, device)
-  )
+  const offloaded = lowerAgain(graph, device, { offloadOptimizer: true })
   const fits = (budget: number, { refusedKernel, peakBytes }: Lowered): boolean => refusedKernel() === undefined && peakBytes() <= budget
   return {
     ...resident,

@@ -1,9 +1,10 @@
 import type { DeviceModel } from './devices/device-model'
 import { reducingRanks } from './graph/objective'
 import type { StepGraph } from './graph/step-graph'
+import { lowerAgain } from './lower-again'
 import { lower, type Lowered } from './lowering'
-import { memoize } from './memoize'
-import type { PlanSearch } from './plan-search'
+import { findFastest, type PlanSearch } from './plan-search'
+import type { Plan } from './plans/plan'
 
 /**
  * What a search finds, but ranks that share micro-batches alone add gradients beside the backward
@@ -12,10 +13,7 @@ import type { PlanSearch } from './plan-search'
  */
 export const overlapReductions = (graph: StepGraph, device: DeviceModel, search: PlanSearch): PlanSearch => {
   if (reducingRanks(graph.objective) === undefined || graph.shard !== undefined) return search
-  const overlapped = memoize(
-    ({ plan }: Lowered) => JSON.stringify(plan),
-    ({ plan }) => lower(graph, { ...plan, overlapReduction: true }, device)
-  )
+  const overlapped = lowerAgain(graph, device, { overlapReduction: true })
   return {
     ...search,
     within: (budget, slowest) => {
@@ -26,3 +24,26 @@ export const overlapReductions = (graph: StepGraph, device: DeviceModel, search:
     }
   }
 }
+
+/** A plan whose ranks compute while they exchange, in the fastest way. */
+export const lowerOverlapping: typeof lower = (graph, plan, device) => {
+  const paced = (decided: Plan): Lowered => {
+    const lowered = lower(graph, { ...decided, overlapReduction: true }, device)
+    return findFastest([lowered, lower(graph, { ...decided, overlapReduction: lowered.pacedPieces() }, device)])!
+  }
+  const hasInnerTiles = plan.segments.some(({ grid }) => grid.H > 1)
+  return hasInnerTiles ? findFastest([paced(plan), paced({ ...plan, edgeTilesFirst: true })])! : paced(plan)
+}
+
+/**
+ * The faster of what is found where ranks that share rows exchange alone, and where they compute
+ * meanwhile, which takes more memory.
+ */
+export const overlapRows = (alone: PlanSearch, beside: PlanSearch): PlanSearch => ({
+  ...alone,
+  within: (budget, slowest) => findFastest([alone, beside].flatMap((search) => search.within(budget, slowest) ?? [])),
+  least: (below) => {
+    const least = alone.least(below)
+    return beside.least(least?.budget ?? below) ?? least
+  }
+})

@@ -23,6 +23,13 @@ export interface PlanSearch {
   readonly leastHost: (budget: number) => number | undefined
 }
 
+/** The fastest of some plans, the first of equals; undefined of none. */
+export const findFastest = (candidates: readonly Lowered[]): Lowered | undefined =>
+  candidates.reduce<Lowered | undefined>(
+    (fastest, one) => (fastest === undefined || one.milliseconds() < fastest.milliseconds() ? one : fastest),
+    undefined
+  )
+
 /**
  * Whether what is live at once may be placed in a budget: a placement ends before the padding of
  * its last buffer.

@@ -14,18 +14,12 @@ import type { Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { createVariants, withVariants } from './strategies/variants'
 import { offloadOptimizer, offloadableBytes } from './offload-optimizer'
-import { overlapReductions } from './overlap-reductions'
-import type { PlanSearch } from './plan-search'
+import { lowerOverlapping, overlapReductions, overlapRows } from './overlap-reductions'
+import { findFastest, type PlanSearch } from './plan-search'
 import type { Searched } from './request'
 import { createStrategySearch, findLeastBytes } from './search-strategy'
 
 export type { PlanSearch } from './plan-search'
-
-const findFastest = (candidates: readonly Lowered[]): Lowered | undefined =>
-  candidates.reduce<Lowered | undefined>(
-    (fastest, one) => (fastest === undefined || one.milliseconds() < fastest.milliseconds() ? one : fastest),
-    undefined
-  )
 
 /** Counts what the searches of all strategies look at. */
 interface Looked {
@@ -155,29 +149,6 @@ const fastestAnswers = (all: readonly Answers[], { ofAny, ofSwapping }: LeastTim
   }
 }
 
-/** A plan whose ranks compute while they exchange, in the fastest way. */
-const lowerOverlapping: typeof lower = (graph, plan, device) => {
-  const paced = (decided: Plan): Lowered => {
-    const lowered = lower(graph, { ...decided, overlapReduction: true }, device)
-    return findFastest([lowered, lower(graph, { ...decided, overlapReduction: lowered.pacedPieces() }, device)])!
-  }
-  const hasInnerTiles = plan.segments.some(({ grid }) => grid.H > 1)
-  return hasInnerTiles ? findFastest([paced(plan), paced({ ...plan, edgeTilesFirst: true })])! : paced(plan)
-}
-
-/**
- * The faster of what is found where ranks that share rows exchange alone, and where they compute
- * meanwhile, which takes more memory.
- */
-const fasterSearch = (alone: PlanSearch, beside: PlanSearch): PlanSearch => ({
-  ...alone,
-  within: (budget, slowest) => findFastest([alone, beside].flatMap((search) => search.within(budget, slowest) ?? [])),
-  least: (below) => {
-    const least = alone.least(below)
-    return beside.least(least?.budget ?? below) ?? least
-  }
-})
-
 /**
  * The searches of all strategies for plans of a graph on a device. `plain` is its plain plan,
  * lowered; `hostBudget` in bytes, without a limit and without swapping where absent; `onSearch` is
@@ -206,7 +177,7 @@ export const createPlanSearches = (
     const alone = searchWith(lower)
     if (graph.shard === undefined) return alone
     const beside = searchWith(lowerOverlapping)
-    return (hostBytes) => fasterSearch(alone(hostBytes), beside(hostBytes))
+    return (hostBytes) => overlapRows(alone(hostBytes), beside(hostBytes))
   }
   const searchesBy = memoize(
     (name: Planner) => name,
