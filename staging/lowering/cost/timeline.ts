@@ -108,6 +108,16 @@ export const buildTimeline = (graph: StepGraph, device: DeviceModel, segments: r
   )
   const all = liveBytes(lifetimes, code)
   const onHost = liveBytes(computeLifetimes(code, [], 'host'), code)
+  /** Nanoseconds of a stage before each of its instructions. */
+  const timesBefore = memoizeByNumber((stage: number): readonly number[] => {
+    const [from, to] = between(stage)
+    let sum = 0
+    return code.slice(from, to).map((one) => {
+      const before = sum
+      sum += timeOf([one])
+      return before
+    })
+  })
   const between = (index: number): readonly [number, number] => [index === 0 ? 0 : stages[index]![1], stages[index + 1]?.[1] ?? code.length]
   return {
     stages: stages.map(([timepoint], index): Stage => {
@@ -128,7 +138,7 @@ export const buildTimeline = (graph: StepGraph, device: DeviceModel, segments: r
       const firstReads = reads.filter((position, index) => index === 0 || stageAt(reads[index - 1]!) !== stageAt(position))
       const inStages = firstReads.map((position): Read => {
         const stage = stageAt(position)
-        return { stage, nanosecondsBefore: timeOf(code.slice(between(stage)[0], position)) }
+        return { stage, nanosecondsBefore: timesBefore(stage)[position - between(stage)[0]]! }
       })
       return {
         name,
@@ -156,16 +166,18 @@ const liveBytes = (
   code: readonly UnplacedInstruction[]
 ): readonly number[] => {
   const count = (one: UnplacedInstruction): number => (one.kind === 'loop' ? one.body.reduce((sum, inner) => sum + count(inner), 0) : 1)
-  const change = new Map<number, number>()
+  const counts = code.map(count)
+  // What lives to the end of the code or beyond, none of its instructions frees.
+  const change = new Float64Array(counts.reduce((sum, one) => sum + one, 0))
   for (const { bytes, from, to } of lifetimes) {
-    change.set(from, (change.get(from) ?? 0) + alignUp(bytes))
-    change.set(to, (change.get(to) ?? 0) - alignUp(bytes))
+    if (from < change.length) change[from]! += alignUp(bytes)
+    if (to < change.length) change[to]! -= alignUp(bytes)
   }
   let [time, bytes] = [0, 0]
-  return code.map((one) => {
+  return counts.map((times) => {
     let most = 0
-    for (let left = count(one); left > 0; left--) {
-      bytes += change.get(time++) ?? 0
+    for (const end = time + times; time < end; time++) {
+      bytes += change[time]!
       most = Math.max(most, bytes)
     }
     return most

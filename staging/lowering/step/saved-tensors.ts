@@ -51,27 +51,38 @@ interface Uses {
 /** How each kernel uses its operands, in order. */
 const operandUses = map(({ operands }: KernelRow): readonly Use[] => Object.values(operands))<KernelKind>(kernelTable)
 
-const collectUses = (code: readonly UnplacedInstruction[], { kernels }: Pick<Pool, 'kernels'>): readonly Uses[] => {
-  const known = new Map<number, Uses>()
+/** How code uses the buffers that are wanted, in the order in which they are first used. */
+const collectUses = (
+  code: readonly UnplacedInstruction[],
+  { kernels }: Pick<Pool, 'kernels'>,
+  isWanted: (identity: BufferIdentity) => boolean
+): readonly Uses[] => {
+  const known = new Map<number, Uses | undefined>()
+  const use = (buffer: Buffer, at: number, writes: boolean): void => {
+    let uses = known.get(buffer.id)
+    if (uses === undefined) {
+      if (known.has(buffer.id)) return
+      uses = isWanted(buffer.identity) ? { buffer, at: [], written: -1 } : undefined
+      known.set(buffer.id, uses)
+      if (uses === undefined) return
+    }
+    if (uses.at.at(-1) !== at) uses.at.push(at)
+    if (writes) uses.written = at
+  }
   const walk = (list: readonly UnplacedInstruction[], position: number | undefined): void =>
     list.forEach((one, index) => {
       const at = position ?? index
       if (one.kind === 'loop') return walk(one.body, at)
-      const use = (buffer: Buffer, writes: boolean): void => {
-        let uses = known.get(buffer.id)
-        if (uses === undefined) known.set(buffer.id, (uses = { buffer, at: [], written: -1 }))
-        uses.at.push(at)
-        if (writes) uses.written = at
-      }
-      if (one.kind === 'copy') return use(one.device.buffer, one.engine === 'to-device')
+      if (one.kind === 'copy') return use(one.device.buffer, at, one.engine === 'to-device')
       if (one.kind !== 'launch') return
       const uses = operandUses[kernels[one.kernel]!.kind]
-      one.operands.forEach((operand, place) => {
-        if (operand.space === 'arena') use(operand.buffer, uses[place] !== 'read')
-      })
+      for (let place = 0; place < one.operands.length; place++) {
+        const operand = one.operands[place]!
+        if (operand.space === 'arena') use(operand.buffer, at, uses[place] !== 'read')
+      }
     })
   walk(code, undefined)
-  return [...known.values()]
+  return [...known.values()].flatMap((uses) => uses ?? [])
 }
 
 /**
@@ -89,8 +100,8 @@ const isSwappable = (identity: BufferIdentity): identity is NodeBuffer =>
  */
 export const savedTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): readonly SavedTensor[] => {
   const backwardStart = findTimepointStart(step, step.nodes)
-  return collectUses(step.code, pool).flatMap(({ buffer, at, written }): readonly SavedTensor[] => {
-    const reads = [...new Set(at.filter((position) => position >= backwardStart))]
+  return collectUses(step.code, pool, isSwappable).flatMap(({ buffer, at, written }): readonly SavedTensor[] => {
+    const reads = at.filter((position) => position >= backwardStart)
     const [forward, backward] = [at.findLast((position) => position < backwardStart), reads[0]]
     const { identity } = buffer
     if (!isSwappable(identity) || forward === undefined || backward === undefined || written >= backwardStart) return []
