@@ -37,12 +37,14 @@ export interface SearchedGraph {
   readonly lowerPlan: (plan: Plan) => Lowered
 }
 
-/** The answers of a strategy, of plans that keep at most so many bytes on the host. */
+/**
+ * The answers of a strategy, of plans that keep at most so many bytes on the host; what it finds
+ * serves all host budgets.
+ */
 export const createStrategySearch = (
   { written, searchIn, leastBytesIn, plain, lowerPlan }: SearchedGraph,
-  strategy: Strategy,
-  hostBudget: number
-): PlanSearch => {
+  strategy: Strategy
+): ((hostBudget: number) => PlanSearch) => {
   const search = searchIn(strategy.order(written))
   const { order, graph, device, persistentBytes } = search
   const lowered = memoize(({ segments, swapSchedule = [] }: Plan) => JSON.stringify([segments, swapSchedule]), lowerPlan)
@@ -67,9 +69,8 @@ export const createStrategySearch = (
           lowered: () => onDevice(segments)
         }))
       )
-      return searchCandidates(hostBudget, wholeBytes(), () => [
-        { target: undefined, families: () => [{ aboutMilliseconds: () => 0, leastMilliseconds: () => 0, candidates }] }
-      ])
+      const family: CandidateFamily = { aboutMilliseconds: () => 0, leastMilliseconds: () => 0, candidates }
+      return (hostBudget) => searchCandidates(hostBudget, wholeBytes(), () => [{ target: undefined, families: () => [family] }])
     }
     case 'swapping': {
       const toCandidate = ({ plan, nanoseconds, leastNanoseconds, ...bytes }: PlanEstimate): Candidate => ({
@@ -83,12 +84,13 @@ export const createStrategySearch = (
         leastMilliseconds: (deviceBytes) => milliseconds(leastNanoseconds(deviceBytes)),
         candidates: lazy(() => estimates().map(toCandidate))
       })
-      return searchCandidates(hostBudget, strategy.tiles === true ? tiledBytes() : wholeBytes(), () =>
+      const groups = lazy(() =>
         strategy.groups(search).map(({ target, scheduled }) => ({
           target,
           families: rememberUpTo((slowest) => scheduled(inNanoseconds(slowest)).map(toFamily))
         }))
       )
+      return (hostBudget) => searchCandidates(hostBudget, strategy.tiles === true ? tiledBytes() : wholeBytes(), groups)
     }
     case 'targeted': {
       // Whole and with the fastest kernels, whose scratch may be larger than all the rest.
@@ -96,12 +98,13 @@ export const createStrategySearch = (
       const { refusedKernel, liveBytes } = onDevice(segments!)
       const maxBytes = refusedKernel() === undefined ? Math.max(plain.peakBytes(), liveBytes()) : unlimitedBytes
       const { mayFit, within } = strategy.within(search)
-      return searchTargets(
+      const found = searchTargets(
         { persistentBytes, mayFit, segmentations: (target, slowest) => within(target, loadMargin(device) * inNanoseconds(slowest)) },
         onDevice,
         maxBytes,
         refusedKernel
       )
+      return () => found
     }
   }
 }

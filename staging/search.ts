@@ -165,21 +165,28 @@ export const createPlanSearches = (
   const looked = createLooked(onSearch)
   const searchIn = createSearches(graph, device, plain.residentBytes, looked)
   const leastBytesIn = memoize(({ order }: Search) => order.join(), findLeastBytes)
-  const searchBy = (strategy: Strategy, hostBytes: number): PlanSearch => {
-    const answers = (lowerWith: typeof lower): PlanSearch => {
+  const searchBy = (strategy: Strategy): ((hostBytes: number) => PlanSearch) => {
+    const searchWith = (lowerWith: typeof lower): ((hostBytes: number) => PlanSearch) => {
       const lowerPlan = ({ order, segments, swapSchedule = [] }: Plan): Lowered => {
         looked.atPlan()
         const more = { ...(swapSchedule.length > 0 && { swapSchedule }), ...(placement && { placement }) }
         return lowerWith(graph, { order, segments, ...more }, device)
       }
-      return createStrategySearch({ written: graph, searchIn, leastBytesIn, plain, lowerPlan }, strategy, hostBytes)
+      return createStrategySearch({ written: graph, searchIn, leastBytesIn, plain, lowerPlan }, strategy)
     }
-    return graph.shard === undefined ? answers(lower) : overlapRows(answers(lower), answers(lowerOverlapping))
+    const alone = searchWith(lower)
+    if (graph.shard === undefined) return alone
+    const beside = searchWith(lowerOverlapping)
+    return (hostBytes) => overlapRows(alone(hostBytes), beside(hostBytes))
   }
+  const searchesBy = memoize(
+    (name: Planner) => name,
+    (name) => searchBy(strategies[name])
+  )
   const createAnswers = (name: Planner, hostBytes: number): Answers => ({
     kind: strategies[name].kind,
     tiles: 'tiles' in strategies[name],
-    ...searchBy(strategies[name], hostBytes)
+    ...searchesBy(name)(hostBytes)
   })
   const answersBy = memoize(
     (name: Planner) => name,
