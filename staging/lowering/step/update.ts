@@ -15,6 +15,10 @@ export const updateStepIo = ({ clipNorm }: Training): { readonly bytes: number; 
     ? { bytes: 0, entries: [] }
     : { bytes: normBytes, entries: [{ name: 'gradientNorm', type: 'float64', shape: [1], offset: 0 }] }
 
+/** Gathers the sums of all gradients, one after the other; returns what waits for each. */
+const gatherAll = (builder: Builder, parameters: readonly ParameterTensor[], reduction: Reduction | undefined): readonly (() => void)[] =>
+  reduction === undefined ? [] : parameters.map(({ gradient, sum }) => gatherPieces(builder, sum!, gradient!, reduction))
+
 /**
  * The norm of all gradients before they are clipped, which ranks gather first; leaves their sum of
  * squares.
@@ -22,8 +26,9 @@ export const updateStepIo = ({ clipNorm }: Training): { readonly bytes: number; 
 const emitNorm = (builder: Builder, parameters: readonly ParameterTensor[], reduction: Reduction | undefined): UnplacedOperand => {
   const sumSquares = arenaOperand(builder.buffer({ kind: 'gradient-norm' }, normBytes))
   builder.launch<'zero'>({ kind: 'zero', bytes: normBytes }, { destination: sumSquares })
-  for (const { elements, gradient, sum } of parameters) {
-    if (reduction !== undefined) gatherPieces(builder, sum!, gradient!, reduction)()
+  const gathered = gatherAll(builder, parameters, reduction)
+  for (const [index, { elements, gradient }] of parameters.entries()) {
+    gathered[index]?.()
     builder.launch<'sumSquares'>({ kind: 'sumSquares', count: elements }, { source: arenaOperand(gradient!), sum: sumSquares })
   }
   builder.launch<'squareRoot'>({ kind: 'squareRoot', count: 1 }, { source: sumSquares, destination: stepIoOperand(0) })
@@ -57,9 +62,11 @@ export const emitUpdate = (
     }
     return
   }
-  for (const parameter of parameters) {
+  // One is updated while those after it travel.
+  const gathered = clipNorm === undefined ? gatherAll(builder, parameters, reduction) : []
+  for (const [index, parameter] of parameters.entries()) {
     const { elements, gradient, sum } = parameter
-    if (reduction !== undefined && clipNorm === undefined) gatherPieces(builder, sum!, gradient!, reduction)()
+    gathered[index]?.()
     clip(gradient!, elements)
     update(parameter, gradient!)
     for (const used of sum === undefined ? [gradient!] : [gradient!, sum]) zero(builder, used)
