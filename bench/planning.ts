@@ -38,7 +38,7 @@ const hasResult = (outcome: Outcome | undefined): outcome is CellResult => outco
 
 const run = async (checkout: string, cell: Cell, limitSeconds: number): Promise<Outcome> => {
   const before = ['compile-late.js', 'modules/load-typescript.js'].flatMap((file) => ['-r', join(root, 'src', file)])
-  const args = ['--max-semi-space-size=64', ...before, join(__dirname, 'planning-cell.ts'), checkout, JSON.stringify(cell)]
+  const args = [...before, join(__dirname, 'planning-cell.ts'), checkout, JSON.stringify(cell)]
   try {
     const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 1000 * limitSeconds, maxBuffer: 2 ** 28 })
     return JSON.parse(stdout) as CellResult
