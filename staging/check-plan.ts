@@ -66,8 +66,8 @@ const makeNamer = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => 
  */
 export const checkGraphPlan = (graph: Graph, plan: Plan): E.Either<StagingError, Plan> => {
   const { order, segments } = plan
-  if (graph.shard !== undefined && (plan.swapSchedule?.length || segments.some(({ hostTensors }) => hostTensors?.length)))
-    return E.left(inputError('what waits on the host is not shared among ranks yet; leave out hostTensors and swapSchedule.'))
+  if (graph.shard !== undefined && segments.some(({ hostTensors }) => hostTensors?.length))
+    return E.left(inputError('what passes by the host in bands of rows is not shared among ranks; leave out hostTensors.'))
   const misplaced = validateOrder(graph.nodes, order)
   if (misplaced !== undefined) return E.left(inputError(`${misplaced}.`))
   const running = inOrder(graph, order)
@@ -132,7 +132,8 @@ export const validateSwapSchedule = (
   { segments, swapSchedule = [] }: Plan,
   device: DeviceModel
 ): StagingError | undefined => {
-  if (swapSchedule.length === 0) return undefined
+  // Of ranks that share rows each swaps what it can.
+  if (swapSchedule.length === 0 || graph.shard !== undefined) return undefined
   const { step, pool } = lowerStep(graph, device, segments)
   const mistake = validateSwapIntervals(step, pool, swapSchedule, (timepoint) => timepointText(graph, timepoint))
   return mistake === undefined ? undefined : inputError(`${mistake}.`)

@@ -3,7 +3,6 @@ import { pipe } from 'fp-ts/function'
 import { type Training, checkObjective, microBatches } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import { type Planned, type SetupGraph, planNetwork, stagingFailure } from './plan-network'
-import type { Setup } from './setup'
 import type { Watching } from './watching'
 
 /** How ranks share an update: micro-batches beside each other, and parts of each image. */
@@ -48,13 +47,12 @@ const reasonAgainst = ({ objective }: SetupGraph): string | undefined =>
 
 /**
  * The meshes that so many ranks can have: groups that each get as many micro-batches, and rows
- * within a group, but for a budget on the host. Of those who share rows the earlier of the two in
- * the middle is planned for, which has as many as any.
+ * within a group. Of those who share rows the earlier of the two in the middle is planned for,
+ * which has as many as any.
  */
-const listObjectives = ({ hostBudget }: Setup, objective: Training, ranks: number): readonly Training[] => {
+const listObjectives = (objective: Training, ranks: number): readonly Training[] => {
   const counts = Array.from({ length: ranks }, (_, index) => index + 1).filter((count) => ranks % count === 0)
   return counts
-    .filter((count) => hostBudget === undefined || count === 1)
     .filter((count) => microBatches(objective) % (ranks / count) === 0)
     .map((count) => trainingOnMesh(objective, { microBatches: ranks / count, rows: count }, (count - 1) >> 1))
 }
@@ -101,11 +99,7 @@ export const onRanks = (built: SetupGraph, { ranks, shardOptimizer }: SharingRan
   if (ranks === undefined) return E.right(built)
   const reason = reasonAgainst(built)
   if (reason !== undefined || objective.kind !== 'train') return E.left(inputFailure(reason ?? '--ranks is for training steps'))
-  const objectives = listObjectives(built.setup, objective, ranks)
-  if (objectives.length === 0)
-    return E.left(
-      inputFailure(`--host-budget is not for ranks that share rows: give --accumulate ${ranks}, or a multiple of it, or leave it out`)
-    )
+  const objectives = listObjectives(objective, ranks)
   const sharded = () =>
     onFastestMesh(
       built,

@@ -88,8 +88,10 @@ const misfitFailure = ({ setup, graph }: SetupGraph, count: number, index: numbe
     : {
         code: 'budget',
         message:
-          `${graph.model} on ${graph.input.join('x')} does not fit the budget on all of ${count} ranks: ` +
-          `the plan of rank ${index} needs ${failure.smallestFeasibleBudgetBytes} bytes on rank ${rank}; raise --budget.`
+          failure.smallestFeasibleBudgetBytes === undefined
+            ? `the plan of rank ${index} is not for rank ${rank}: ${failure.message}`
+            : `${graph.model} on ${graph.input.join('x')} does not fit the budget on all of ${count} ranks: ` +
+              `the plan of rank ${index} needs ${failure.smallestFeasibleBudgetBytes} bytes on rank ${rank}; raise --budget.`
       }
 
 /**

@@ -10,16 +10,10 @@ import { planRows } from './plan-rows'
 import { type PlanTraining, type PreparedTraining, prepareTraining } from './prepare'
 import type { TrainingRequest } from './request'
 
-/** What ranks that share rows do not do yet. */
-const reasonAgainstRows = ({ hostBudget }: DecodedTrainOptions): string | undefined =>
-  hostBudget === undefined ? undefined : '--host-budget is not for --shard-rows yet: leave it out'
-
 /** Checks that options go with ranks, and claims a GPU; one sentence where they do not. */
 export const checkRanks = (options: DecodedTrainOptions, { size }: Ranks): E.Either<Failure, void> => {
   const { accumulate, device } = options
   const { microBatches, rows } = launchedMesh(options, size)
-  const reason = rows > 1 ? reasonAgainstRows(options) : undefined
-  if (reason !== undefined) return E.left(inputFailure(reason))
   if (!Number.isSafeInteger(microBatches))
     return E.left(
       inputFailure(

@@ -35,10 +35,10 @@ const targetCount = 14
  */
 const maxOnDevice = (bytes: number): number => 2 ** Math.floor(Math.log2(bytes / 6))
 
-/** Tensors of more than so many bytes that can pass in bands of rows. */
+/** Tensors of more than so many bytes that can pass in bands of rows; none that ranks share. */
 const streamable = (graph: Graph, sizes: readonly number[], bytes: number): ReadonlySet<number> =>
   new Set(
-    requestedTiles(graph).length > 0
+    graph.shard !== undefined || requestedTiles(graph).length > 0
       ? []
       : graph.nodes.flatMap(({ access, output }, position) =>
           sizes[position]! > bytes && output[2] > 1 && access.H.kind !== 'reduce' ? [position + 1] : []

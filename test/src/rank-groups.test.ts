@@ -73,7 +73,6 @@ for (const [what, size, more, sentence] of [
     {},
     '3 groups of 2 ranks share the micro-batches of an update: give --accumulate 3, or a multiple of it, in place of 4'
   ],
-  ['a host budget', 4, { hostBudget: '1GB' }, '--host-budget is not for --shard-rows yet: leave it out'],
   ['a group of none', 2, { shardRows: 0 }, 'shardRows is 0, not true, false or a whole number from 1 upwards']
 ] as const)
   test(`${what}: one sentence on all ranks`, async () => {

@@ -91,6 +91,12 @@ test('a plan that does not fit another rank is followed by one for that rank', a
   for (const { loss } of reports) assertCloseLosses(loss, one.loss)
 })
 
+test('ranks that share rows train within a budget of each on the host', async () => {
+  const one = must(await train(rowOptions({ steps: 3, budget: '100%' }))())
+  const reports = (await trainOnRanks(2, () => rowOptions({ steps: 3, hostBudget: '1MB', shardRows: true }))).map(must)
+  for (const { loss } of reports) assertCloseLosses(loss, one.loss)
+})
+
 test('ranks that share rows train on masks as one process does', async () => {
   const more = { model: rowSegmenter, data: at('masks/masks.csv'), classWeights: 'balanced', steps: 3, budget: '100%' }
   const one = must(await train(rowOptions(more))())
@@ -188,7 +194,6 @@ test('one process shares no rows', async () => {
 })
 
 for (const [what, more, sentence] of [
-  ['rows and a host budget', { hostBudget: '1GB' }, /^--host-budget is not for --shard-rows yet/],
   ['rows that fit no rank', { budget: 1000 }, /^rows on 1x3x64x32 does not fit the budget of 1000 bytes/]
 ] as const)
   test(`${what}: one sentence on all ranks that share rows`, async () => {

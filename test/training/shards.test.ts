@@ -3,14 +3,18 @@ import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, globalMaxPool, linear, model, relu, softmaxCrossEntropy, type Layers } from '../../dsl'
+import { deviceModel } from '../../native'
 import { buildGraph, verify, verifyRanks, type Segment, type Staged, type Training } from '../../staging'
 import { findShard } from '../../staging/graph/shard'
 import { accumulatesStatistics } from '../../staging/graph/statistics'
 import { segmentTiling } from '../../staging/graph/tiling'
+import { buildTimeline } from '../../staging/lowering/cost/timeline'
+import { createStepGraph } from '../../staging/ops/build-graph'
 import { must } from '../must'
 import { assertTensorsClose } from '../properties/random-execution'
 import { propertyRuns } from '../property-runs'
 import { drawsOf } from '../staging/random-nets'
+import { randomSwapSchedule } from '../staging/random-swap-schedule'
 import { randomSegments, withRematerialization } from '../staging/random-segments'
 import type { Execution } from '../golden/execute'
 import { runSections, update, type Batch } from './execute'
@@ -25,6 +29,8 @@ const seeds = fc.nat({ max: 2 ** 31 - 1 })
 interface Counts {
   readonly sharded: number
   readonly merging: number
+  /** With tensors that wait on the host. */
+  readonly swapping: number
   readonly all: number
 }
 
@@ -44,8 +50,9 @@ const assertTrainAlike = async (
   updates: readonly (readonly Batch[])[],
   tolerance: Tolerance
 ): Promise<readonly string[]> => {
+  // Ranks save tensors that one process does not.
   const alone = await runSections(
-    running,
+    { ...running, swapSchedule: [] },
     objective,
     updates.flatMap((each) => update(0.1, ...each))
   )
@@ -69,7 +76,7 @@ const assertTrainAlike = async (
 
 /** Random networks in random segments on ranks that share rows, each against one process. */
 const trainAlike = async (ends: Ends, runs: number, examples: [number, number, (typeof devices)[number]][] = []): Promise<Counts> => {
-  let [sharded, merging, all] = [0, 0, 0]
+  let [sharded, merging, swapping, all] = [0, 0, 0, 0]
   await fc.assert(
     fc.asyncProperty(seeds, fc.constantFrom(2, 3, 4), fc.constantFrom(...devices), async (seed, count, device) => {
       const { draw, execution, batches } = randomTraining(seed, { dropout: true, batchStatistics: true })
@@ -87,7 +94,11 @@ const trainAlike = async (ends: Ends, runs: number, examples: [number, number, (
         ...(seed % 2 === 0 && { overlapReduction: seed % 4 === 0 || Array.from({ length: 12 }, () => draw(0, 2)) }),
         ...(seed % 3 > 0 && { edgeTilesFirst: true as const })
       }
-      const running = { ...micro, segments, device, ...decisions }
+      const stepGraph = createStepGraph(graph, { ...objective, shard: { count, index: (count - 1) >> 1 } }, { kind: 'float' })
+      const modelled = must(deviceModel(device, device === 'reference' ? 'float64' : 'float32', 2))
+      const swapSchedule = randomSwapSchedule(draw, buildTimeline(stepGraph, modelled, segments))
+      if (swapSchedule.length > 0) swapping++
+      const running = { ...micro, segments, device, swapSchedule, ...decisions }
       const tolerance = device === 'reference' ? { tensors: 1e-12, losses: 1e-12 } : { tensors: 1e-3, losses: 1e-5 }
       const updates = [batches(2, 2), batches(2, 2)]
       const merged = await assertTrainAlike(running, objective, count, updates, tolerance)
@@ -95,12 +106,19 @@ const trainAlike = async (ends: Ends, runs: number, examples: [number, number, (
     }),
     { ...propertyRuns(runs, Math.ceil(runs / 3)), examples }
   )
-  return { sharded, merging, all }
+  return { sharded, merging, swapping, all }
 }
 
+/** Of these one rank saves what another does not. */
+const drawn: [number, number, (typeof devices)[number]][] = [
+  [2147483633, 4, 'reference'],
+  [1104551912, 4, 'reference']
+]
+
 test('ranks that share rows train as one does, of random networks in random segments', async () => {
-  const { sharded, all } = await trainAlike('at random', 60)
+  const { sharded, swapping, all } = await trainAlike('at random', 60, drawn)
   assert.ok(3 * sharded > all, `${sharded} networks of ${all} with shared rows are few`)
+  assert.ok(3 * swapping > all, `${swapping} networks of ${all} with tensors on the host are few`)
 })
 
 test('ranks that share rows normalise by statistics of all rows, of random networks', async () => {

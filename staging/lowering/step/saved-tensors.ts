@@ -96,15 +96,20 @@ const isSwappable = (identity: BufferIdentity): identity is NodeBuffer =>
 
 /**
  * Returns the tensors that a step saves from forward to backward, in the order in which they are
- * made: all that may wait on the host between.
+ * made: all that may wait on the host between. Where ranks share rows, and a layer's own are beside
+ * what all that reads it needs, the name is the latter's, so that it is on every rank.
  */
 export const savedTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): readonly SavedTensor[] => {
   const backwardStart = findTimepointStart(step, step.nodes)
-  return collectUses(step.code, pool, isSwappable).flatMap(({ buffer, at, written }): readonly SavedTensor[] => {
+  const all = collectUses(step.code, pool, isSwappable).flatMap(({ buffer, ...uses }) =>
+    isSwappable(buffer.identity) ? [{ ...uses, buffer, identity: buffer.identity, name: tensorText(buffer.identity) }] : []
+  )
+  const wholes = new Set(all.filter(({ identity }) => identity.form === 'whole').map(({ name }) => name))
+  return all.flatMap(({ at, written, identity, name, buffer }): readonly SavedTensor[] => {
     const reads = at.filter((position) => position >= backwardStart)
     const [forward, backward] = [at.findLast((position) => position < backwardStart), reads[0]]
-    const { identity } = buffer
-    if (!isSwappable(identity) || forward === undefined || backward === undefined || written >= backwardStart) return []
-    return [{ name: tensorText(identity), identity, buffer, from: at[0]!, to: at.at(-1)!, written, forward, backward, reads }]
+    if (identity.form !== 'whole' && wholes.has(name)) return []
+    if (forward === undefined || backward === undefined || written >= backwardStart) return []
+    return [{ name, identity, buffer, from: at[0]!, to: at.at(-1)!, written, forward, backward, reads }]
   })
 }

@@ -25,7 +25,7 @@ import { createOverlappedReduction, type OverlappedReduction } from './overlap-r
 import { createOptimizerUpdates } from './optimizer-updates'
 import { paceReduction } from './pace-reduction'
 import { emitReduce, zero } from './reduce'
-import { withSwaps } from './swap'
+import { possibleSwaps, withSwaps } from './swap'
 import { emitUpdate, updateStepIo } from './update'
 
 /** A section before placement. */
@@ -135,7 +135,7 @@ export const emitSections = (
   const overlapped =
     reduction !== undefined && overlapReduction ? createOverlappedReduction(scope.builder, parameters, reduction) : undefined
   const step = emitStep(scope, pool, bound, persistentTensors, overlapped)
-  const swapped = withSwaps(step, pool, swapSchedule)
+  const swapped = withSwaps(step, pool, graph.shard === undefined ? swapSchedule : possibleSwaps(step, pool, swapSchedule))
   const code = overlapped !== undefined && Array.isArray(overlapReduction) ? paceReduction(swapped, overlapReduction) : swapped
   const sections: UnplacedSection[] = [{ name: 'step', code, stepIo: layoutStepIo(graph, device) }]
   if (objective.kind !== 'train') return sections

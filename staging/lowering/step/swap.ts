@@ -4,17 +4,13 @@ import { arenaOperand, type Buffer, type Pool, type UnplacedOperand, type Unplac
 import { contiguousCopy } from '../ir/contiguous-copy'
 import { savedTensors, findTimepointStart, type SavedTensor, type StepCode } from './saved-tensors'
 
-/**
- * Returns one sentence on why a tensor cannot wait on the host as decided; `timepointText` says a
- * timepoint in words.
- */
-export const validateSwapIntervals = (
+/** One sentence on why a tensor cannot wait on the host as one of a step's saved tensors. */
+const intervalMistake = (
   step: StepCode,
-  pool: Pick<Pool, 'kernels'>,
+  kept: ReadonlyMap<string, SavedTensor>,
   swapSchedule: SwapSchedule,
   timepointText: (timepoint: number) => string
 ): string | undefined => {
-  const kept = new Map(savedTensors(step, pool).map((tensor) => [tensor.name, tensor]))
   /** The timepoint at which each tensor is read first after its last interval. */
   const back = new Map<string, number>()
   for (const { tensor, swapOut, freed, swapIn } of swapSchedule) {
@@ -37,6 +33,33 @@ export const validateSwapIntervals = (
     back.set(tensor, next)
   }
   return undefined
+}
+
+const byName = (step: StepCode, pool: Pick<Pool, 'kernels'>): ReadonlyMap<string, SavedTensor> =>
+  new Map(savedTensors(step, pool).map((tensor) => [tensor.name, tensor]))
+
+/**
+ * Returns one sentence on why a tensor cannot wait on the host as decided; `timepointText` says a
+ * timepoint in words.
+ */
+export const validateSwapIntervals = (
+  step: StepCode,
+  pool: Pick<Pool, 'kernels'>,
+  swapSchedule: SwapSchedule,
+  timepointText: (timepoint: number) => string
+): string | undefined => intervalMistake(step, byName(step, pool), swapSchedule, timepointText)
+
+/**
+ * What of a swap schedule a rank of those that share rows can do: a rank at an image's end may save
+ * less, or read it at other timepoints, than the one that was planned for. The rest stays.
+ */
+export const possibleSwaps = (step: StepCode, pool: Pick<Pool, 'kernels'>, swapSchedule: SwapSchedule): SwapSchedule => {
+  const kept = byName(step, pool)
+  const ofTensor = (name: string): SwapSchedule => swapSchedule.filter(({ tensor }) => tensor === name)
+  const possible = new Set(
+    swapSchedule.flatMap(({ tensor }) => (intervalMistake(step, kept, ofTensor(tensor), String) === undefined ? [tensor] : []))
+  )
+  return swapSchedule.filter(({ tensor }) => possible.has(tensor))
 }
 
 /**
@@ -94,12 +117,14 @@ const insertedAt = (position: number, intervals: readonly PlacedInterval[], fres
  */
 export const withSwaps = (step: StepCode, pool: Pool, swapSchedule: SwapSchedule): readonly UnplacedInstruction[] => {
   if (swapSchedule.length === 0) return step.code
-  const kept = new Map(savedTensors(step, pool).map((tensor) => [tensor.name, tensor]))
+  const kept = byName(step, pool)
   const hosts = new Map<string, Buffer>()
   const intervals = swapSchedule.map(({ tensor: name, ...timepoints }): PlacedInterval => {
     const tensor = kept.get(name)!
+    // Ranks that share a tensor share none of its copies: not all may have them.
+    const { share: _, ...buffer } = tensor.buffer
     const copyOf = (form: 'swapped-out' | 'swapped-in'): Buffer => ({
-      ...tensor.buffer,
+      ...buffer,
       id: pool.freshBuffer(),
       identity: { ...tensor.identity, form }
     })
