@@ -98,6 +98,9 @@ const resolveLimits = ({ device, plan, ...setup }: Setup): Pick<PlanRequest, 'bu
   return { ...(isRecorded(device) ? {} : { budget: { bytes: memoryBytes } }), ...asked, ...host, memory: { name, bytes: memoryBytes } }
 }
 
+/** Whether a setup's plan must fit some memory. */
+export const isLimited = (setup: Setup): boolean => resolveLimits(setup).budget !== undefined
+
 const planBudget = (plan: PlanFile | undefined): Size | undefined =>
   plan === undefined || plan.budget === null ? undefined : { kind: 'bytes', bytes: plan.budget }
 

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
-import { pipe } from 'fp-ts/function'
+import { identity, pipe } from 'fp-ts/function'
 import type { PlanFile } from '../../dsl'
 import { decodePlanFile, toPlanFile } from '../../staging'
 import { type Outcome, inputFailure } from '../failure'
@@ -8,7 +8,7 @@ import { type Mesh, onMesh } from '../plans/mesh'
 import { planNetwork } from '../plans/plan-network'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
 import { type PlanTraining, planInProcess } from './prepare'
-import { type PlannedOn, shardWhereItMust } from './shard-where-it-must'
+import { type PlannedOn, shardWhereItPays } from './shard-where-it-pays'
 
 /**
  * The first rank plans, as for one rank, so that the plan is the same however many there are; all
@@ -24,7 +24,7 @@ export const planMicroBatches =
         TE.map(({ staged }) => toPlanFile(staged))
       )
     const own: Outcome<Uint8Array> =
-      ranks.rank === 0 ? pipe(shardWhereItMust(launched, planOn), TE.map(encodeJson)) : TE.right(new Uint8Array(0))
+      ranks.rank === 0 ? pipe(shardWhereItPays(built, launched, planOn, identity), TE.map(encodeJson)) : TE.right(new Uint8Array(0))
     return pipe(
       ranks.allGather(await own()),
       TE.map(([told]) => decodeJson(told!) as PlannedOn<PlanFile>),

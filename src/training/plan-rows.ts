@@ -10,7 +10,7 @@ import { type Mesh, onMesh } from '../plans/mesh'
 import { type Planned, type SetupGraph, planNetwork, stagingFailure } from '../plans/plan-network'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
 import { type PlanTraining, planInProcess } from './prepare'
-import { type PlannedOn, shardWhereItMust } from './shard-where-it-must'
+import { type PlannedOn, shardWhereItPays } from './shard-where-it-pays'
 
 /** The plan of the rank at an index of those that share rows, by a file. */
 const planFor = (built: SetupGraph, mesh: Mesh, index: number, plan: PlanFile): E.Either<Failure, Planned> =>
@@ -146,7 +146,8 @@ export const planRows =
   async () => {
     const index = rank % launched.rows
     const planOn = (mesh: Mesh): Outcome<PlanOfRows> => planForAll(built, mesh, options, (mesh.rows - 1) >> 1)
-    const own: Outcome<Uint8Array> = rank === 0 ? pipe(shardWhereItMust(launched, planOn), TE.map(encodeJson)) : TE.right(new Uint8Array(0))
+    const chosen = shardWhereItPays(built, launched, planOn, ({ file }) => file)
+    const own: Outcome<Uint8Array> = rank === 0 ? TE.map(encodeJson)(chosen) : TE.right(new Uint8Array(0))
     return pipe(
       allGather(await own()),
       TE.map(([told]) => decodeJson(told!) as PlannedOn<PlanOfRows>),

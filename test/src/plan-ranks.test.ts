@@ -194,7 +194,7 @@ test('ranks that share rows swap to the host where that is faster', async () => 
   const within = (hostBudget?: string): Promise<PlanReport> =>
     valueOf(plan({ ...setup, network: '10GB/s,2us', budget: '30%', ...(hostBudget !== undefined && { hostBudget }) }))
   const [resident, swapped] = [await within(), await within('1GB')]
-  assert.equal(swapped.ranks!.mesh, { microBatches: 1, rows: 4 })
+  assert.is(swapped.ranks!.mesh.rows, 4)
   assert.ok(swapped.peakHostBytes > 0 && swapped.swapSchedule.length > 0)
   assert.ok(swapped.predictedStepMs < resident.predictedStepMs, `${swapped.predictedStepMs} is not less than ${resident.predictedStepMs}`)
 })

@@ -8,7 +8,7 @@ import { type TrainReport, plan } from '../../src'
 import type { TrainOptions } from '../../src/option-tables/train-options'
 import { must } from '../must'
 import { writeImages } from './example-images'
-import { valueOf } from './outcome'
+import { failureOf, valueOf } from './outcome'
 import { classifierOptions, failuresOf, trainOnRanks } from './rank-trainings'
 import { temporaryFolder } from './temporary-folder'
 
@@ -83,15 +83,41 @@ test('a loss that is not finite ends all ranks, with the same sentence', async (
 })
 
 test('a training whose whole state fits no rank shards it', async () => {
-  const least = async (shardOptimizer: boolean): Promise<number> =>
-    failuresOf(await trainOnRanks(4, () => options({ budget: 1000, shardOptimizer })))[0]!.smallestFeasibleBudgetBytes!
-  const [sliced, whole] = [await least(true), await least(false)]
+  const least = async (size: number, shardOptimizer: boolean): Promise<number> =>
+    failuresOf(await trainOnRanks(size, () => options({ budget: 1000, shardOptimizer })))[0]!.smallestFeasibleBudgetBytes!
+  const [sliced, whole] = [await least(4, true), await least(1, false)]
   assert.ok(sliced < whole, `${sliced} of ${whole} bytes`)
+  assert.is(await least(4, false), sliced)
   const reports = await trained(4, { budget: sliced, shardOptimizer: false })
   for (const { loss, predictedPeakBytes } of reports) {
     assert.ok(predictedPeakBytes <= sliced)
     assert.equal(loss, reports[0]!.loss)
   }
+})
+
+const alone = model({
+  name: 'alone',
+  input: [1, 3, 64, 64],
+  layers: [conv2d({ out: 32, k: 3, p: 1 }), relu, conv2d({ out: 64, k: 3, p: 1 }), relu, globalAvgPool, linear({ out: 2 })]
+})
+
+test('ranks that share the rows of one image shard the optimizer where that is faster', async () => {
+  const unlimited = { model: alone, device: 'reference', optimizer: 'adam', ranks: 2, network: '1000GB/s,1ns' } as const
+  const planned = (more: object) => valueOf(plan({ ...unlimited, ...more }))
+  const { smallestFeasibleBudgetBytes } = await failureOf(plan({ ...unlimited, budget: 1000 }))
+  const budgets = [1, 1.1, 1.3, 1.6, 2, 4].map((times) => Math.ceil(smallestFeasibleBudgetBytes! * times))
+  const reports = await Promise.all(budgets.map((budget) => planned({ budget })))
+  for (const [index, { ranks, predictedStepMs }] of reports.entries()) {
+    assert.is(ranks!.mesh.shardsOptimizer, true)
+    assert.ok(index === 0 || predictedStepMs <= reports[index - 1]!.predictedStepMs)
+  }
+  const { plainPeakBytes } = await planned({})
+  assert.is((await planned({ budget: plainPeakBytes })).ranks!.mesh.shardsOptimizer, undefined)
+  const peaksOf = async (shardOptimizer: boolean): Promise<readonly number[]> => {
+    const rows = { model: alone, accumulate: 1, steps: 1, shardRows: true, budget: budgets.at(-1)!, shardOptimizer }
+    return (await trained(2, rows)).map(({ predictedPeakBytes }) => predictedPeakBytes)
+  }
+  assert.equal(await peaksOf(false), await peaksOf(true))
 })
 
 test('a plan for ranks shards the optimizer where it is asked to, and where nothing else fits', async () => {

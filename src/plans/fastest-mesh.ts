@@ -1,0 +1,71 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import { type Training, checkObjective, microBatches } from '../../staging'
+import { type Failure, inputFailure } from '../failure'
+import { makeMesh, trainingOnMesh } from './mesh'
+import { type Planned, type SetupGraph, isLimited, planNetwork, stagingFailure } from './plan-network'
+import { type PlanSpeed, betterWay, mayShardOptimizer } from './sharded-optimizer'
+import type { Watching } from './watching'
+
+/** What of a setup does not go with ranks; one sentence. */
+const reasonAgainst = ({ objective }: SetupGraph): string | undefined =>
+  objective.kind === 'train' ? undefined : '--ranks is for training steps: leave --evaluate out'
+
+/**
+ * The meshes that so many ranks can have: groups that each get as many micro-batches, and rows
+ * within a group. Of those who share rows the earlier of the two in the middle is planned for,
+ * which has as many as any.
+ */
+const listObjectives = (objective: Training, ranks: number): readonly Training[] => {
+  const counts = Array.from({ length: ranks }, (_, index) => index + 1).filter((count) => ranks % count === 0)
+  return counts
+    .filter((count) => microBatches(objective) % (ranks / count) === 0)
+    .map((count) => trainingOnMesh(objective, { microBatches: ranks / count, rows: count }, (count - 1) >> 1))
+}
+
+/** How many ranks are to share updates, and whether they shard the optimizer all the same. */
+export interface SharingRanks {
+  readonly ranks?: number | undefined
+  readonly shardOptimizer?: boolean
+}
+
+/** A setup on a mesh, with its plan. */
+type PlannedMesh = readonly [SetupGraph, Planned]
+
+const planOnMesh = (built: SetupGraph, objective: Training, watching: Watching): E.Either<Failure, PlannedMesh> =>
+  pipe(
+    checkObjective(built.graph, objective),
+    E.mapLeft(stagingFailure),
+    E.chain(() => planNetwork({ ...built, objective }, watching)),
+    E.map((planned): PlannedMesh => [{ ...built, objective }, planned])
+  )
+
+const speedOf = ([, { staged }]: PlannedMesh): PlanSpeed => staged
+
+/** A mesh's plan, and the one with a sharded optimizer where that may be better. */
+const planWays = (built: SetupGraph, objective: Training, watching: Watching): readonly E.Either<Failure, PlannedMesh>[] => {
+  const whole = planOnMesh(built, objective, watching)
+  return mayShardOptimizer(built, makeMesh(objective), E.map(speedOf)(whole))
+    ? [whole, planOnMesh(built, { ...objective, shardOptimizer: true }, watching)]
+    : [whole]
+}
+
+/**
+ * The setup as one of so many ranks has it, by the mesh whose plan is the fastest; with a sharded
+ * optimizer where that is asked for, nothing fits without, or it is faster. Fails where none can
+ * be, with the sentence of what needs the least memory.
+ */
+export const onRanks = (built: SetupGraph, { ranks, shardOptimizer }: SharingRanks, watching: Watching): E.Either<Failure, SetupGraph> => {
+  const { objective } = built
+  if (ranks === undefined) return E.right(built)
+  const reason = reasonAgainst(built)
+  if (reason !== undefined || objective.kind !== 'train') return E.left(inputFailure(reason ?? '--ranks is for training steps'))
+  const [first, ...others] = listObjectives(shardOptimizer ? { ...objective, shardOptimizer } : objective, ranks)
+  // There is nothing to choose, and nothing that must fit.
+  if (others.length === 0 && !isLimited(built.setup)) {
+    return E.bimap(stagingFailure, () => ({ ...built, objective: first! }))(checkObjective(built.graph, first!))
+  }
+  const ways = [first!, ...others].flatMap((one) => planWays(built, one, watching))
+  const fastest = ways.reduce(betterWay(speedOf))
+  return E.map(([one]: PlannedMesh) => one)(fastest)
+}

@@ -1,0 +1,40 @@
+import * as E from 'fp-ts/Either'
+import * as T from 'fp-ts/Task'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { PlanFile } from '../../dsl'
+import type { Outcome } from '../failure'
+import type { Mesh } from '../plans/mesh'
+import type { SetupGraph } from '../plans/plan-network'
+import { type PlanSpeed, betterWay, mayShardOptimizer } from '../plans/sharded-optimizer'
+
+/** What was planned, and for which mesh. */
+export interface PlannedOn<A> {
+  readonly mesh: Mesh
+  readonly planned: A
+}
+
+/**
+ * Plans for a mesh, and where that may be better, for the same with a sharded optimizer: the
+ * faster of both. Where neither fits, the failure that asks for less memory.
+ */
+export const shardWhereItPays = <A>(
+  built: SetupGraph,
+  mesh: Mesh,
+  planOn: (mesh: Mesh) => Outcome<A>,
+  fileOf: (planned: A) => PlanFile
+): Outcome<PlannedOn<A>> => {
+  const on = (one: Mesh): Outcome<PlannedOn<A>> => TE.map((planned: A) => ({ mesh: one, planned }))(planOn(one))
+  const speedOf = ({ planned }: PlannedOn<A>): PlanSpeed => fileOf(planned)
+  return pipe(
+    on(mesh),
+    T.chain((whole) =>
+      mayShardOptimizer(built, mesh, E.map(speedOf)(whole))
+        ? pipe(
+            on({ ...mesh, shardsOptimizer: true }),
+            T.map((sharded) => betterWay(speedOf)(whole, sharded))
+          )
+        : T.of(whole)
+    )
+  )
+}
