@@ -16,6 +16,7 @@ import { inOrder } from './graph/order'
 import type { Plan, Segment } from './plans/plan'
 import { validatePrefetch, validateRematerialize, validateHostTensor } from './plans/host-tensors'
 import { validateGrid } from './graph/grid'
+import { findShard } from './graph/shard'
 import { nodeWithoutInput, segmentTiling } from './graph/tiling'
 
 /**
@@ -60,6 +61,19 @@ const makeNamer = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => 
 }
 
 /**
+ * Returns one sentence on why ranks cannot share a segment as a plan says, or undefined where all
+ * is right.
+ */
+const validateShards = (graph: Graph, { from, to, shards }: Segment): string | undefined => {
+  const { H = 1 } = shards ?? {}
+  const count = graph.shard?.count
+  if (H === 1) return undefined
+  if (count === undefined) return `shards: no ranks share rows here; H must be 1, not ${H}`
+  if (H !== count) return `shards: ${count} ranks share rows, so H must be ${count} or 1, not ${H}`
+  return findShard(graph, { from, to }) === undefined ? `shards: it has too few rows for ${count} ranks; H must be 1` : undefined
+}
+
+/**
  * Decisions that a person wrote: an order that at most commutes a max pool with the rectifier
  * before it, and segments that follow each other from the first op to the last and are tiled only
  * where that is exact. The sentences are those of the plan's types.
@@ -78,6 +92,11 @@ export const checkGraphPlan = (graph: Graph, plan: Plan): E.Either<StagingError,
     return tooFine === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${tooFine}.`]
   })[0]
   if (fine !== undefined) return E.left(inputError(fine))
+  const unshared = segments.flatMap((segment) => {
+    const reason = validateShards(running, segment)
+    return reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}.`]
+  })[0]
+  if (unshared !== undefined) return E.left(inputError(unshared))
   const moved = segments.flatMap((segment, place) => {
     const reasons = [
       validateRematerialize(running, segments, place),

@@ -4,6 +4,8 @@ import type { PlanFile, Shape } from '../dsl'
 import { checkPlan as checkNamedPlan, layerText } from '../dsl/internal'
 import { inputError, type StagingError } from './error'
 import type { Graph } from './graph/graph'
+import { inOrder } from './graph/order'
+import { findShard } from './graph/shard'
 import { earlierGraphHash, graphHash } from './ops/graph-hash'
 import { parseSwapSchedule, swapScheduleTexts } from './plans/timepoints'
 import { objectiveText } from './graph/objective-text'
@@ -16,6 +18,7 @@ const roundFigure = (value: number): number => Number(value.toPrecision(6))
 export const toPlanFile = ({ sourceGraph, graph, strategy, device, budget, plan, predicted, program }: Staged): PlanFile => {
   const { peakDeviceBytes, peakHostBytes, plainPeakBytes, ...estimates } = predicted
   const { order, segments, swapSchedule = [], placement, overlapReduction, edgeTilesFirst, offloadOptimizer } = plan
+  const running = inOrder(graph, order)
   const nameAt = (position: number): string => graph.nodes[order[position]!]!.name
   return {
     model: graph.model,
@@ -28,11 +31,12 @@ export const toPlanFile = ({ sourceGraph, graph, strategy, device, budget, plan,
     graph: graphHash(sourceGraph),
     budget: budget ?? null,
     peak: peakDeviceBytes,
-    segments: segments.map(({ from, to, winograd, hostTensors, ...decisions }) => ({
+    segments: segments.map(({ from, to, winograd, hostTensors, shards, ...decisions }) => ({
       from,
       to,
       checkpoint: nameAt(to - 1),
       ...decisions,
+      ...(running.shard && { shards: { B: 1, H: findShard(running, { from, to, ...(shards && { shards }) })?.count ?? 1 } }),
       ...(winograd && { winograd: winograd.map(nameAt) }),
       ...(hostTensors && { hostTensors: hostTensors.map(nameAt) })
     })),
@@ -69,14 +73,17 @@ export const checkPlanFile = (graph: Graph, own: Shape | undefined, file: PlanFi
       const positionsOf = (names: readonly string[]): readonly number[] => names.map(positionOf).sort((a, b) => a - b)
       return {
         order,
-        segments: segments.map(({ from, to, grid, recompute, reorder, winograd, workspace, prefetch, hostTensors, rematerialize }) => ({
-          ...{ from, to, grid, recompute, reorder },
-          ...(workspace !== undefined && { workspace }),
-          ...(prefetch && { prefetch }),
-          ...(rematerialize && { rematerialize }),
-          ...(winograd && { winograd: positionsOf(winograd) }),
-          ...(hostTensors && { hostTensors: positionsOf(hostTensors) })
-        })),
+        segments: segments.map(
+          ({ from, to, grid, recompute, reorder, winograd, workspace, prefetch, hostTensors, rematerialize, shards }) => ({
+            ...{ from, to, grid, recompute, reorder },
+            ...(workspace !== undefined && { workspace }),
+            ...(prefetch && { prefetch }),
+            ...(rematerialize && { rematerialize }),
+            ...(shards && { shards }),
+            ...(winograd && { winograd: positionsOf(winograd) }),
+            ...(hostTensors && { hostTensors: positionsOf(hostTensors) })
+          })
+        ),
         ...(swapSchedule && { swapSchedule: parseSwapSchedule(graph, order, swapSchedule) }),
         ...(placement && { placement }),
         ...(overlapReduction && { overlapReduction }),

@@ -1,7 +1,7 @@
 import type { Add, Lte, AreWholePositive } from '../shapes/arithmetic'
 import type { Entries, Entry } from '../flat/entries'
 import type { Convolution } from '../ops'
-import type { PlanGrid } from './plan'
+import type { PlanGrid, PlanShards } from './plan'
 import type { PlanFileSegment } from './plan-file'
 import type { EarlierSegmentFields } from './earlier-names'
 import type { Following } from './checked-order'
@@ -83,40 +83,74 @@ export type Tiled<G> = { [D in keyof G]: G[D] extends 1 ? never : number extends
 type GridError<G extends PlanFileSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> =
   AreWholePositive<`${G['grid']['B']} ${G['grid']['H']} ${G['grid']['W']}`> extends true
     ? [Tiled<G['grid']>] extends [never]
-      ? CheckpointError<G, E, F>
+      ? ShardsError<G, E, F>
       : TiledError<E, F, G['from'], G['to'], Tiled<G['grid']>> extends infer Sentence
         ? Sentence extends string
           ? { readonly grid: Invalid<`${ShowSegment<G>}: ${Sentence}`> }
           : [After, G['recompute']] extends [readonly [unknown, ...unknown[]], false]
             ? { readonly recompute: Invalid<`${ShowSegment<G>}: what is tiled is recomputed in backward; recompute must be true`> }
-            : CheckpointError<G, E, F>
+            : ShardsError<G, E, F>
         : never
     : { readonly grid: Invalid<`${ShowSegment<G>}: tile counts must be whole numbers above 0`> }
 
+/** Gives one sentence on why ranks cannot share a segment so, if that is so. */
+type ShardsError<G extends PlanFileSegment, E extends Entries, F extends readonly unknown[]> = G extends {
+  readonly shards: infer N extends PlanShards
+}
+  ? [keyof N] extends [keyof PlanShards]
+    ? AreWholePositive<`${N['B']} ${N['H']}`> extends true
+      ? N['B'] extends 1
+        ? Tiled<N> extends 'H'
+          ? [Tiled<N>] extends [never]
+            ? CheckpointError<G, E, F>
+            : TiledError<E, F, G['from'], G['to'], 'H', 'shard'> extends infer Sentence
+              ? Sentence extends string
+                ? { readonly shards: Invalid<`${ShowSegment<G>}: ${Sentence}`> }
+                : CheckpointError<G, E, F>
+              : never
+          : CheckpointError<G, E, F>
+        : { readonly shards: Invalid<`${ShowSegment<G>}: shards: ranks share micro-batches, not the images of one; B must be 1`> }
+      : { readonly shards: Invalid<`${ShowSegment<G>}: shards must be whole numbers above 0`> }
+    : { readonly shards: UnknownFields<N, PlanShards, 'shards have no dimension'> }
+  : CheckpointError<G, E, F>
+
 /**
- * Gives one sentence on why the ops from position K up to To cannot be tiled along D together, if
- * that is so.
+ * Gives one sentence on why the ops from position K up to To cannot be tiled along D together, or
+ * shared by ranks, if that is so.
  */
-type TiledError<E extends Entries, F extends readonly unknown[], From extends number, To, D extends string, K = From> = E[K &
-  number] extends infer X extends Entry
+type TiledError<
+  E extends Entries,
+  F extends readonly unknown[],
+  From extends number,
+  To,
+  D extends string,
+  Verb extends 'tile' | 'shard' = 'tile',
+  K = From
+> = E[K & number] extends infer X extends Entry
   ? [D] extends [LastDims<X[1]>]
-    ? StatisticsError<X, From, K & number, D> extends infer Sentence
+    ? StatisticsError<X, From, K & number, D, Verb> extends infer Sentence
       ? Sentence extends string
         ? Sentence
         : F[K & number] extends To
           ? undefined
           : [D] extends [InsideDims<X[1]>]
-            ? TiledError<E, F, From, To, D, F[K & number]>
-            : `cannot tile along ${ShowDims<Exclude<D, InsideDims<X[1]>>>}; ${X[1]} sums over the pixels, so it must be the segment's last op`
+            ? TiledError<E, F, From, To, D, Verb, F[K & number]>
+            : `cannot ${Verb} along ${ShowDims<Exclude<D, InsideDims<X[1]>>>}; ${X[1]} sums over the pixels, so it must be the segment's last op`
       : never
-    : `cannot tile along ${ShowDims<Exclude<D, LastDims<X[1]>>>}; ${X[1]} allows ${ShowDims<LastDims<X[1]>>}`
+    : `cannot ${Verb} along ${ShowDims<Exclude<D, LastDims<X[1]>>>}; ${X[1]} allows ${ShowDims<LastDims<X[1]>>}`
   : undefined
 
 /**
  * Of the op at position K where it needs statistics along D of what its own segment makes, or of
  * the net's input.
  */
-type StatisticsError<X extends Entry, From extends number, K extends number, D extends string> = X[1] extends NormalisationOp
+type StatisticsError<
+  X extends Entry,
+  From extends number,
+  K extends number,
+  D extends string,
+  Verb extends string
+> = X[1] extends NormalisationOp
   ? [D & StatisticsDims<X[1], X[2] extends `${string} frozen` ? { readonly frozen: true } : {}>, BackOf<X>] extends [
       infer Needed extends string,
       infer Back extends number
@@ -124,14 +158,18 @@ type StatisticsError<X extends Entry, From extends number, K extends number, D e
     ? [Needed] extends [never]
       ? undefined
       : K extends Back
-        ? `${Untileable<X, Needed>} input, so a segment must end after it`
+        ? `${Untileable<X, Needed, Verb>} input, so a segment must end after it`
         : Lte<K, Add<From, Back>> extends true
           ? undefined
-          : `${Untileable<X, Needed>} tensor before it, so a segment must end before it`
+          : `${Untileable<X, Needed, Verb>} tensor before it, so a segment must end before it`
     : never
   : undefined
 type BackOf<X extends Entry> = X extends readonly [...unknown[], infer Back extends number] ? Back : 0
-type Untileable<X extends Entry, D extends string> = `cannot tile along ${ShowDims<D>}; ${X[1]} needs the statistics of the whole`
+type Untileable<
+  X extends Entry,
+  D extends string,
+  Verb extends string
+> = `cannot ${Verb} along ${ShowDims<D>}; ${X[1]} needs the statistics of the whole`
 
 type CheckpointError<G extends PlanFileSegment, E extends Entries, F extends readonly unknown[]> = string extends G['checkpoint']
   ? PrefetchError<G, E, F>

@@ -5,6 +5,13 @@ export interface PlanGrid {
   readonly W: number
 }
 
+/** Into how many parts ranks cut what a segment makes, along batch and height. */
+export interface PlanShards {
+  /** 1: ranks share micro-batches, not the images of one. */
+  readonly B: number
+  readonly H: number
+}
+
 /**
  * The half-open range [from, to) of a plan's `order`, which runs tile by tile. `Place` is how a
  * layer is told: by its name, or by its position in `order`.
@@ -49,6 +56,11 @@ export interface PlanSegment<Place = string> {
    * follows such ones, they run forward again.
    */
   readonly rematerialize?: true
+  /**
+   * Where ranks share rows: H is their number where each runs its part of the segment's rows, and 1
+   * where every rank runs the whole segment alike. Absent where ranks share what has rows for all.
+   */
+  readonly shards?: PlanShards
 }
 
 /**

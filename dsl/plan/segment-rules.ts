@@ -10,24 +10,25 @@ const without = (dims: readonly TileDim[], allowed: readonly TileDim[]): readonl
 
 /**
  * Returns one sentence on why the layers from position `from` up to `to` cannot run together in
- * tiles along `dims`, or undefined where all is right.
+ * tiles, or in parts of ranks, along `dims`, or undefined where all is right.
  */
 const validateTiles = (
   layers: readonly PlannedLayer[],
   { from, to }: Pick<PlanSegment, 'from' | 'to'>,
-  dims: readonly TileDim[]
+  dims: readonly TileDim[],
+  verb: 'tile' | 'shard' = 'tile'
 ): string | undefined =>
   firstSentence(layers.slice(from, to), ({ op, args, inputs }, place) => {
     const { inside, last } = opRecords[op].segment
     const [whereInside, whereLast] = [without(dims, inside), without(dims, last)]
-    if (whereLast.length > 0) return `cannot tile along ${showDims(whereLast)}; ${op} allows ${showDims(last)}`
+    if (whereLast.length > 0) return `cannot ${verb} along ${showDims(whereLast)}; ${op} allows ${showDims(last)}`
     const reduced = inputs.find((tensor) => tensor > from || tensor === 0)
     const cut = reduced === undefined ? [] : statisticsDims(op, args).filter((dim) => dims.includes(dim))
     if (cut.length > 0)
-      return `cannot tile along ${showDims(cut)}; ${op} needs the statistics of the whole ${reduced === 0 ? 'input, so a segment must end after it' : 'tensor before it, so a segment must end before it'}`
+      return `cannot ${verb} along ${showDims(cut)}; ${op} needs the statistics of the whole ${reduced === 0 ? 'input, so a segment must end after it' : 'tensor before it, so a segment must end before it'}`
     return from + place === to - 1 || whereInside.length === 0
       ? undefined
-      : `cannot tile along ${showDims(whereInside)}; ${op} sums over the pixels, so it must be the segment's last op`
+      : `cannot ${verb} along ${showDims(whereInside)}; ${op} sums over the pixels, so it must be the segment's last op`
   })
 
 /** Nothing tiles along C, and asking for it is refused by name. */
@@ -42,6 +43,13 @@ const validateGrid = (layers: readonly PlannedLayer[], segment: PlanSegment, isL
     validateTiles(layers, segment, dims) ??
     (dims.length > 0 && !recompute && !isLast ? 'what is tiled is recomputed in backward; recompute must be true' : undefined)
   )
+}
+
+const validateShards = (layers: readonly PlannedLayer[], segment: PlanSegment): string | undefined => {
+  const { B = 1, H = 1 } = segment.shards ?? {}
+  if (!Number.isInteger(B) || B <= 0 || !Number.isInteger(H) || H <= 0) return 'shards must be whole numbers above 0'
+  if (B !== 1) return 'shards: ranks share micro-batches, not the images of one; B must be 1'
+  return H === 1 ? undefined : validateTiles(layers, segment, ['H'], 'shard')
 }
 
 const validatePrefetch = ({ grid, prefetch }: PlanSegment): string | undefined =>
@@ -145,6 +153,7 @@ export const validateSegments = (layers: readonly PlannedLayer[], segments: read
         if (isLast && to !== end) return early(to)
         return within(
           validateGrid(layers, segment, isLast) ??
+            validateShards(layers, segment) ??
             validateCheckpoint(layers, segment) ??
             validatePrefetch(segment) ??
             validateWinograd(layers, segment) ??

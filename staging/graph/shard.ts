@@ -3,6 +3,7 @@ import type { Graph, Node, Shard } from './graph'
 import { fusibleTileAxes, ownedExtent } from './grid'
 import { effectiveTileCount } from './interval'
 import type { Span } from './span'
+import type { PlanShards } from '../../dsl/internal'
 
 /** Whether each of so many ranks has rows of what an op makes, or sums. */
 const hasRowsForAll = (node: Node, count: number): boolean => {
@@ -20,13 +21,18 @@ const nextLacks = memoizePerObject(
     )
 )
 
+/** A span, and what a plan says of how ranks share it, where it does. */
+interface PlannedSpan extends Span {
+  readonly shards?: PlanShards
+}
+
 /**
  * The part that a rank has in the tiles of a span, where ranks share rows: those of a span whose
- * tiles can be cut along H, and of which all ops have rows for all ranks. Any other runs on every
- * rank alike.
+ * tiles can be cut along H, and of which all ops have rows for all ranks, unless a plan says that
+ * every rank runs it alike. Any other does.
  */
-export const findShard = (graph: Graph, span: Span): Shard | undefined => {
+export const findShard = (graph: Graph, span: PlannedSpan): Shard | undefined => {
   const { shard } = graph
-  if (shard === undefined || nextLacks(graph.nodes, shard.count)[span.from]! < span.to) return undefined
+  if (shard === undefined || span.shards?.H === 1 || nextLacks(graph.nodes, shard.count)[span.from]! < span.to) return undefined
   return fusibleTileAxes(graph, span).includes('H') ? shard : undefined
 }

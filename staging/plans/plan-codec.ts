@@ -2,7 +2,14 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import type { PlanFile } from '../../dsl'
-import { planStrategies, type PlanFileSegment, type PlanGrid, type PlanPlacement, type PlanSwapInterval } from '../../dsl/internal'
+import {
+  planStrategies,
+  type PlanFileSegment,
+  type PlanGrid,
+  type PlanPlacement,
+  type PlanShards,
+  type PlanSwapInterval
+} from '../../dsl/internal'
 import { decodeAs } from '../decoding/decode'
 import { strictObject } from '../decoding/strict-object'
 import { objectiveBeginnings } from '../graph/objective-text'
@@ -36,6 +43,8 @@ const grid = strictObject<PlanGrid & { readonly C?: number }>(
   { C: t.number }
 )
 
+const shards = strictObject<PlanShards>('the shards of a segment', 'dimension', { B: t.number, H: t.number }, {})
+
 const segment = strictObject<PlanFileSegment>(
   'a segment',
   'field',
@@ -47,7 +56,7 @@ const segment = strictObject<PlanFileSegment>(
     recompute: flag,
     reorder: predicateCodec("'once' or 'each-tile'", (value) => value === 'once' || value === 'each-tile')
   },
-  { winograd: names, workspace: count, prefetch: t.literal(true), hostTensors: names, rematerialize: t.literal(true) }
+  { winograd: names, workspace: count, prefetch: t.literal(true), hostTensors: names, rematerialize: t.literal(true), shards }
 )
 
 const swapInterval = strictObject<PlanSwapInterval>(

@@ -327,7 +327,7 @@ types('plans: right, or the same sentence', () => {
       recompute: fc.boolean(),
       budget: fc.oneof(fc.constant(null), fc.nat(2e9)),
       peak: fc.nat(2e9),
-      change: fc.nat(16),
+      change: fc.nat(17),
       position,
       place: fc.nat(3),
       name,
@@ -380,7 +380,7 @@ types('plans: right, or the same sentence', () => {
         case 9:
           return { ...right, input: [2, 3, 16, 16 + place].slice(place === 3 ? 1 : 0) }
         case 10:
-          return changed({ winograd: ['features.0', name].slice(place > 1 ? 1 : 0) })
+          return changed({ winograd: [place === 1 ? 'features.9' : 'features.0', name].slice(place > 1 ? 1 : 0) })
         case 12:
           return { ...right, swapSchedule: [{ ...interval, tensor: `${['output', 'indices', 'weights'][place % 3]} of ${name}` }] }
         case 13:
@@ -392,7 +392,9 @@ types('plans: right, or the same sentence', () => {
             ? changed({ hostTensors: [segments[0]!.checkpoint], grid: { B: 1, H: 1, W: 2 }, recompute: true })
             : changed({ hostTensors: ['features.0', name].slice(place > 1 ? 1 : 0) })
         case 16:
-          return changed({ rematerialize: true, ...(place === 3 && { recompute: false }) })
+          return changed({ rematerialize: true, ...(place % 3 === 0 && { recompute: false, grid: { B: 1, H: 1, W: 1 } }) })
+        case 17:
+          return changed({ shards: { B: place === 0 ? 2 : 1, H: place === 1 ? grids[1]!.H : 2 } })
         default:
           return right
       }
@@ -444,6 +446,9 @@ types('plans: right, or the same sentence', () => {
     'end at',
     'must end after',
     'no layer',
+    'cannot shard along',
+    'B must be 1',
+    'shards must be whole',
     'winograd: there is no layer',
     'is not in this segment',
     'is no convolution but',

@@ -58,14 +58,22 @@ const right = { ...made, input, layers, order, budget: 1000000, peak: 900000, se
 const interval = { tensor: 'output of features.2', swapOut: 'forward 1', freed: 'forward scores', swapIn: 'backward loss' } as const
 
 // This one is right, and so are the pool before its rectifier, no budget, a batch in tiles to the
-// end, convolutions by Winograd, tiles that are loaded ahead, a segment that runs forward again and
-// leaves outputs on the host, and a swap schedule.
+// end, convolutions by Winograd, tiles that are loaded ahead, rows that ranks share, a segment that
+// runs forward again and leaves outputs on the host, and a swap schedule.
 export const accepted = [
   planFor(network)(right),
   planFor(network)({ ...right, order: [0, 2, 1, 3, 4, 5, 6, 7], segments: [{ ...first, checkpoint: 'features.1' }, second, last] }),
   planFor(network)({ ...right, budget: null, segments: [first, { ...second, to: 8, checkpoint: 'loss', grid: { B: 2, H: 1, W: 1 } }] }),
   planFor(network)({ ...right, segments: [{ ...first, winograd: ['features.0'] }, { ...second, winograd: [] }, last] }),
   planFor(network)({ ...right, segments: [{ ...first, prefetch: true }, second, last] }),
+  planFor(network)({
+    ...right,
+    segments: [
+      { ...first, shards: { B: 1, H: 4 } },
+      { ...second, shards: { B: 1, H: 4 } },
+      { ...last, shards: { B: 1, H: 1 } }
+    ]
+  }),
   planFor(network)({
     ...right,
     segments: [{ ...first, grid: { B: 1, H: 4, W: 1 }, rematerialize: true, hostTensors: ['features.2'] }, second, last]
@@ -651,6 +659,78 @@ planFor(network)({
         // expects: segment 0..3: hostTensors: there is no layer features.9
         'features.9'
       ]
+    },
+    second,
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    first,
+    second,
+    {
+      ...last,
+      // expects: segment 6..8: cannot shard along H; linear allows B
+      shards: { B: 1, H: 4 }
+    }
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    first,
+    {
+      ...second,
+      grid: whole,
+      to: 7,
+      checkpoint: 'scores',
+      // expects: segment 3..7: cannot shard along H; globalAvgPool sums over the pixels, so it must be the segment's last op
+      shards: { B: 1, H: 2 }
+    },
+    { ...last, from: 7 }
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
+      // expects: segment 0..3: shards: ranks share micro-batches, not the images of one; B must be 1
+      shards: { B: 2, H: 1 }
+    },
+    second,
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
+      // expects: segment 0..3: shards must be whole numbers above 0
+      shards: { B: 1, H: 0 }
+    },
+    second,
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
+      shards: {
+        B: 1,
+        H: 2,
+        // expects: shards have no dimension W
+        W: 2
+      }
     },
     second,
     last

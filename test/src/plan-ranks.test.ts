@@ -1,14 +1,18 @@
 /** Plans for ranks on a network that is described: nothing of MPI is needed. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { batchNorm, conv2d, globalAvgPool, linear, model, relu } from '../../dsl'
+import { type PlanFile, batchNorm, conv2d, globalAvgPool, linear, model, relu } from '../../dsl'
 import { type PlanReport, compare, explain, plan } from '../../src'
 import type { PlanOptions } from '../../src/option-tables/command-options'
 import { allToAllNanoseconds, exchangeNanoseconds } from '../../staging/devices/network'
 import { compiledCommand } from './compiled-command'
 import { failureOf, valueOf } from './outcome'
+import { temporaryFolder } from './temporary-folder'
 
 const { run } = compiledCommand()
+const folder = temporaryFolder()
 
 const normalising = model({
   name: 'normalising',
@@ -99,6 +103,31 @@ test('a network from JavaScript is decoded', async () => {
     assert.is(code, 'input')
     assert.match(message, /^network/)
   }
+})
+
+test('a plan file says which segments ranks share, and is held to it', async () => {
+  const out = join(folder, 'rows.json')
+  const shared = await onRanks({ network: '10Gb/s,20us', out })
+  const file = JSON.parse(readFileSync(out, 'utf8')) as PlanFile
+  const H = file.segments.map(({ shards }) => shards!.H)
+  assert.equal(H, [2, 2, 2, 1])
+  const given = (...counts: readonly number[]) => {
+    const changed = join(folder, 'changed.json')
+    const segments = file.segments.map((segment, place) => ({ ...segment, shards: { B: 1, H: counts[place] } }))
+    writeFileSync(changed, JSON.stringify({ ...file, segments }))
+    return plan({ ...options, ranks: 2, network: '10Gb/s,20us', plan: changed })
+  }
+  assert.equal((await valueOf(given(...H))).ranks, shared.ranks)
+  const alike = await valueOf(given(2, 2, 1, 1))
+  assert.ok(alike.predictedStepMs !== shared.predictedStepMs)
+  for (const [counts, sentence] of [
+    [[2, 3, 2, 1], 'segment 1..3: shards: 2 ranks share rows, so H must be 2 or 1, not 3.'],
+    [[2, 2, 2, 2], 'segment 5..7: cannot shard along H; linear allows B.']
+  ] as const)
+    assert.match((await failureOf(given(...counts))).message, sentence)
+  writeFileSync(out, JSON.stringify({ ...file, objective: 'train with sgd' }))
+  const alone = await failureOf(plan({ ...options, plan: out }))
+  assert.match(alone.message, 'segment 0..1: shards: no ranks share rows here; H must be 1, not 2.')
 })
 
 test('micro-batches are shared where each rank gets as many and that is faster, and else rows', async () => {

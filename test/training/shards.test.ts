@@ -85,7 +85,10 @@ const trainAlike = async (ends: Ends, runs: number, examples: [number, number, (
         ends === 'at random' ? [] : [...graph.nodes.keys()].filter((position) => accumulatesStatistics(graph.nodes[position]!))
       fc.pre(ends === 'at random' || normalising.length > 0)
       const onRanks = { ...graph, shard: { count, index: 0 } }
-      const segments = withRematerialization(draw, onRanks, randomSegments(draw, onRanks, ['B', 'H', 'W'], graph.nodes.length, normalising))
+      const drawnSegments = randomSegments(draw, onRanks, ['B', 'H', 'W'], graph.nodes.length, normalising)
+      const segments = withRematerialization(draw, onRanks, drawnSegments).map((segment, place): Segment =>
+        seed % 5 === 0 && (seed >> place) % 3 === 0 ? { ...segment, shards: { B: 1, H: 1 } } : segment
+      )
       fc.pre(segments.every((segment) => segmentTiling(onRanks, segment, segment.grid) !== undefined))
       all++
       if (segments.some((segment) => findShard(onRanks, segment) !== undefined)) sharded++
