@@ -65,12 +65,13 @@ const makeNamer = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => 
  * is right.
  */
 const validateShards = (graph: Graph, { from, to, shards }: Segment): string | undefined => {
-  const { H = 1 } = shards ?? {}
+  const { B, H } = shards ?? { B: 1, H: 1 }
   const count = graph.shard?.count
-  if (H === 1) return undefined
-  if (count === undefined) return `shards: no ranks share rows here; H must be 1, not ${H}`
-  if (H !== count) return `shards: ${count} ranks share rows, so H must be ${count} or 1, not ${H}`
-  return findShard(graph, { from, to }) === undefined ? `shards: it has too few rows for ${count} ranks; H must be 1` : undefined
+  if (B * H === 1) return undefined
+  if (count === undefined) return `shards: no ranks share images or rows here; B and H must be 1, not ${B} and ${H}`
+  if (B * H !== count) return `shards: ${count} ranks share each segment, so B times H must be ${count}, or both 1; they are ${B} and ${H}`
+  if (findShard(graph, { from, to, shards: { B, H } }) !== undefined) return undefined
+  return `shards: it has too few images or rows for B ${B} and H ${H}; take others, or 1 for both`
 }
 
 /**

@@ -1,6 +1,7 @@
 import { boundaryTensors } from './graph/boundary-tensors'
+import { receivedRows } from './graph/crossing-rows'
 import { extentsOfTensor, type Shard } from './graph/graph'
-import { intersect, type Interval } from './graph/interval'
+import type { Interval } from './graph/interval'
 import { inOrder } from './graph/order'
 import { findShard } from './graph/shard'
 import { sharedTensor, type SharedTensor } from './graph/shared-tensor'
@@ -20,12 +21,14 @@ export interface ExchangedBytes {
 
 const size = ({ from, to }: Interval): number => to - from
 
-/** Rows that a rank receives of others: what it holds of theirs, and gradients of what is its. */
-const rowsReceived = ({ rows }: SharedTensor, { index }: Shard): number => {
-  const { owned, held } = rows[index]!
-  const ofOthers = rows.flatMap((other, rank) => (rank === index ? [] : (intersect(other.held, owned) ?? [])))
-  return size(held) - size(owned) + ofOthers.reduce((sum, common) => sum + size(common), 0)
-}
+/**
+ * Rows of images that a rank receives of others: what it holds of theirs, and gradients of what is
+ * its.
+ */
+const rowsReceived = (shared: SharedTensor, { index }: Shard): number =>
+  (['holder', 'owner'] as const)
+    .flatMap((to) => receivedRows(shared, index, to))
+    .reduce((sum, { images, rows }) => sum + size(images) * size(rows), 0)
 
 /** By segment of a plan, for a rank of those that share rows; nothing of a step without them. */
 export const exchangedBytes = (
@@ -42,8 +45,8 @@ export const exchangedBytes = (
       const shared = sharedTensor(graph, segments, tensor)
       const [batch, channels, , width] = extentsOfTensor(graph, tensor)
       if (shared === undefined || nodes[tensor - 1]!.accumulatesMaxima) return sum
-      const received = shared.isSummed ? (shard.count - 1) * parameterBytes : rowsReceived(shared, shard) * activationBytes
-      return sum + received * batch * channels * width
+      const received = shared.isSummed ? batch * (shard.count - 1) * parameterBytes : rowsReceived(shared, shard) * activationBytes
+      return sum + received * channels * width
     }, 0)
     const normalising = made.flatMap((tensor) => readers[tensor]!.filter((reader) => accumulatesMoments(nodes[reader]!)))
     const statistics = normalising.reduce((sum, position) => {

@@ -1,16 +1,19 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { PlanFile, Shape } from '../dsl'
-import { checkPlan as checkNamedPlan, layerText } from '../dsl/internal'
+import { checkPlan as checkNamedPlan, layerText, type PlanShards } from '../dsl/internal'
 import { inputError, type StagingError } from './error'
 import type { Graph } from './graph/graph'
 import { inOrder } from './graph/order'
-import { findShard } from './graph/shard'
+import { findShard, type SegmentShard } from './graph/shard'
 import { earlierGraphHash, graphHash } from './ops/graph-hash'
 import { parseSwapSchedule, swapScheduleTexts } from './plans/timepoints'
 import { objectiveText } from './graph/objective-text'
 import type { Plan } from './plans/plan'
 import type { Staged } from './stage'
+
+/** How ranks share a segment; 1 along both where every rank runs all of it. */
+const shardsOf = (shard: SegmentShard | undefined): PlanShards => ({ B: shard?.parts.B.count ?? 1, H: shard?.parts.H.count ?? 1 })
 
 const roundFigure = (value: number): number => Number(value.toPrecision(6))
 
@@ -36,7 +39,7 @@ export const toPlanFile = ({ sourceGraph, graph, strategy, device, budget, plan,
       to,
       checkpoint: nameAt(to - 1),
       ...decisions,
-      ...(running.shard && { shards: { B: 1, H: findShard(running, { from, to, ...(shards && { shards }) })?.count ?? 1 } }),
+      ...(running.shard && { shards: shardsOf(findShard(running, { from, to, ...(shards && { shards }) })) }),
       ...(winograd && { winograd: winograd.map(nameAt) }),
       ...(hostTensors && { hostTensors: hostTensors.map(nameAt) })
     })),

@@ -99,17 +99,13 @@ type ShardsError<G extends PlanFileSegment, E extends Entries, F extends readonl
 }
   ? [keyof N] extends [keyof PlanShards]
     ? AreWholePositive<`${N['B']} ${N['H']}`> extends true
-      ? N['B'] extends 1
-        ? Tiled<N> extends 'H'
-          ? [Tiled<N>] extends [never]
-            ? CheckpointError<G, E, F>
-            : TiledError<E, F, G['from'], G['to'], 'H', 'shard'> extends infer Sentence
-              ? Sentence extends string
-                ? { readonly shards: Invalid<`${ShowSegment<G>}: ${Sentence}`> }
-                : CheckpointError<G, E, F>
-              : never
-          : CheckpointError<G, E, F>
-        : { readonly shards: Invalid<`${ShowSegment<G>}: shards: ranks share micro-batches, not the images of one; B must be 1`> }
+      ? [Tiled<N>] extends [never]
+        ? CheckpointError<G, E, F>
+        : TiledError<E, F, G['from'], G['to'], Tiled<N>, 'shard'> extends infer Sentence
+          ? Sentence extends string
+            ? { readonly shards: Invalid<`${ShowSegment<G>}: ${Sentence}`> }
+            : CheckpointError<G, E, F>
+          : never
       : { readonly shards: Invalid<`${ShowSegment<G>}: shards must be whole numbers above 0`> }
     : { readonly shards: UnknownFields<N, PlanShards, 'shards have no dimension'> }
   : CheckpointError<G, E, F>
@@ -151,7 +147,7 @@ type StatisticsError<
   D extends string,
   Verb extends string
 > = X[1] extends NormalisationOp
-  ? [D & StatisticsDims<X[1], X[2] extends `${string} frozen` ? { readonly frozen: true } : {}>, BackOf<X>] extends [
+  ? [CutStatistics<StatisticsDims<X[1], X[2] extends `${string} frozen` ? { readonly frozen: true } : {}>, D, Verb>, BackOf<X>] extends [
       infer Needed extends string,
       infer Back extends number
     ]
@@ -164,6 +160,8 @@ type StatisticsError<
           : `${Untileable<X, Needed, Verb>} tensor before it, so a segment must end before it`
     : never
   : undefined
+/** Of single images too none are taken inside what ranks share: they merge them where segments end. */
+type CutStatistics<Needed, D extends string, Verb extends string> = Verb extends 'shard' ? ([Needed] extends [never] ? never : D) : D & Needed
 type BackOf<X extends Entry> = X extends readonly [...unknown[], infer Back extends number] ? Back : 0
 type Untileable<
   X extends Entry,

@@ -7,7 +7,6 @@ export interface PlanGrid {
 
 /** Into how many parts ranks cut what a segment makes, along batch and height. */
 export interface PlanShards {
-  /** 1: ranks share micro-batches, not the images of one. */
   readonly B: number
   readonly H: number
 }
@@ -57,8 +56,9 @@ export interface PlanSegment<Place = string> {
    */
   readonly rematerialize?: true
   /**
-   * Where ranks share rows: H is their number where each runs its part of the segment's rows, and 1
-   * where every rank runs the whole segment alike. Absent where ranks share what has rows for all.
+   * Where ranks share batches: B times H is their number where each runs its part of the segment's
+   * images and rows; both are 1 where every rank runs the whole segment alike. Absent where ranks
+   * share what has a part for each.
    */
   readonly shards?: PlanShards
 }

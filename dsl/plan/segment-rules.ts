@@ -9,6 +9,13 @@ type TileDim = Dim | 'C'
 const without = (dims: readonly TileDim[], allowed: readonly TileDim[]): readonly TileDim[] => dims.filter((dim) => !allowed.includes(dim))
 
 /**
+ * The dimensions along which a cut goes through statistics. Ranks merge those where segments end,
+ * of single images too, so none are taken inside what they share.
+ */
+const cutStatistics = (needed: readonly Dim[], dims: readonly TileDim[], verb: 'tile' | 'shard'): readonly TileDim[] =>
+  verb === 'shard' && needed.length > 0 ? dims : needed.filter((dim) => dims.includes(dim))
+
+/**
  * Returns one sentence on why the layers from position `from` up to `to` cannot run together in
  * tiles, or in parts of ranks, along `dims`, or undefined where all is right.
  */
@@ -23,7 +30,7 @@ const validateTiles = (
     const [whereInside, whereLast] = [without(dims, inside), without(dims, last)]
     if (whereLast.length > 0) return `cannot ${verb} along ${showDims(whereLast)}; ${op} allows ${showDims(last)}`
     const reduced = inputs.find((tensor) => tensor > from || tensor === 0)
-    const cut = reduced === undefined ? [] : statisticsDims(op, args).filter((dim) => dims.includes(dim))
+    const cut = reduced === undefined ? [] : cutStatistics(statisticsDims(op, args), dims, verb)
     if (cut.length > 0)
       return `cannot ${verb} along ${showDims(cut)}; ${op} needs the statistics of the whole ${reduced === 0 ? 'input, so a segment must end after it' : 'tensor before it, so a segment must end before it'}`
     return from + place === to - 1 || whereInside.length === 0
@@ -48,8 +55,7 @@ const validateGrid = (layers: readonly PlannedLayer[], segment: PlanSegment, isL
 const validateShards = (layers: readonly PlannedLayer[], segment: PlanSegment): string | undefined => {
   const { B = 1, H = 1 } = segment.shards ?? {}
   if (!Number.isInteger(B) || B <= 0 || !Number.isInteger(H) || H <= 0) return 'shards must be whole numbers above 0'
-  if (B !== 1) return 'shards: ranks share micro-batches, not the images of one; B must be 1'
-  return H === 1 ? undefined : validateTiles(layers, segment, ['H'], 'shard')
+  return validateTiles(layers, segment, tiledDims({ B, H, W: 1 }), 'shard')
 }
 
 const validatePrefetch = ({ grid, prefetch }: PlanSegment): string | undefined =>

@@ -85,16 +85,21 @@ export interface Graph {
   readonly directives: readonly PlacedDirective[]
   /** The parameters of all nodes, in order. */
   readonly parameters: readonly Parameter[]
-  /** Which of the processes that share the rows of each image runs it; absent where none do. */
+  /** Which of the processes that share the images of a batch runs it; absent where none do. */
   readonly shard?: Shard
 }
 
-/** One of the processes that share the rows of each image. */
+/**
+ * One of the processes that share a batch: each has some of its images, or some rows of each, or
+ * both. Those with the same images follow each other.
+ */
 export interface Shard {
   /** Processes in all. */
   readonly count: number
   /** Which of them, from 0. */
   readonly index: number
+  /** Parts into which the images are shared, a divisor of `count`; 1 where absent. */
+  readonly images?: number
 }
 
 /** The extents of a tensor: 0 is the network's input, n the output of node n - 1. */

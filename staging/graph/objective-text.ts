@@ -1,3 +1,4 @@
+import type { Shard } from './graph'
 import type { Objective, ParameterGroup, Training } from './objective'
 
 /** Words on which parameters are frozen, by prefix, and which of those are not. */
@@ -10,13 +11,19 @@ const frozenText = (groups: readonly ParameterGroup[]): readonly string[] =>
       return `${prefix === '' ? 'all' : prefix} frozen${but}`
     })
 
+const shardText = ({ count, images = 1 }: Shard): string => {
+  const rows = `rows shared by ${count / images} ranks`
+  if (images === 1) return rows
+  return images === count ? `images shared by ${count} ranks` : `images shared by ${images} groups of ranks, ${rows} of each`
+}
+
 const trainingText = ({ optimizer, accumulate = 1, ranks, shard, clipNorm, groups = [], rowWeights, evaluate }: Training): string =>
   [
     `train with ${optimizer.kind}${optimizer.kind === 'sgd' && optimizer.momentum === 0 ? ' without momentum' : ''}`,
     ...(accumulate === 1 ? [] : [`${accumulate} micro-batches accumulated`]),
     // How many there are changes nothing.
     ...(ranks === undefined ? [] : ['shared by ranks']),
-    ...(shard === undefined ? [] : [`rows shared by ${shard.count} ranks`]),
+    ...(shard === undefined ? [] : [shardText(shard)]),
     ...(clipNorm === undefined ? [] : [`gradients clipped to norm ${clipNorm}`]),
     ...frozenText(groups),
     ...(rowWeights === undefined ? [] : ['rows weighted']),

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { inputError, type StagingError } from '../error'
 import { hasTarget, isNormalised, isTrainable, type Graph, type Shard } from './graph'
+import { effectiveTileCount } from './interval'
 import { untiled } from './span'
 import { segmentTiling } from './tiling'
 
@@ -46,9 +47,10 @@ export interface Training {
    */
   readonly ranks?: number
   /**
-   * The processes that share the rows of each image, and which of them this one is: each leaves the
-   * gradients of its rows to the section `reduce`, which adds those of all ranks in the order of
-   * micro-batches, and of rows within one. Without `ranks` each process runs all micro-batches.
+   * The processes that share the images of each batch, or their rows, and which of them this one
+   * is: each leaves the gradients of its part to the section `reduce`, which adds those of all ranks
+   * in the order of micro-batches, and of images and rows within one. Without `ranks` each process
+   * runs all micro-batches.
    */
   readonly shard?: Shard
   /**
@@ -98,10 +100,10 @@ export const microBatches = (objective: Objective): number => (objective.kind ==
 export const hasSeparateUpdate = (objective: Objective): boolean =>
   objective.kind === 'train' && (microBatches(objective) > 1 || objective.clipNorm !== undefined || reducingRanks(objective) !== undefined)
 
-/** The rank of a process that shares rows of images with others; undefined where it does not. */
+/** The rank of a process that shares batches with others; undefined where it does not. */
 export const shardIn = (objective: Objective): Shard | undefined => (objective.kind === 'train' ? objective.shard : undefined)
 
-/** Ranks that share the rows of an image; 1 where each runs whole images. */
+/** Ranks that share a batch; 1 where each runs whole ones. */
 export const ranksOfImage = (objective: Objective): number => shardIn(objective)?.count ?? 1
 
 const groupsIn = (objective: Objective): number | undefined => (objective.kind === 'train' ? objective.ranks : undefined)
@@ -178,15 +180,20 @@ const isNegative = (value: number | undefined): boolean => value !== undefined &
 const firstAndLast = (names: readonly string[]): string =>
   names.length === 0 ? 'there is none' : `the first is ${names[0]}, the last ${names[names.length - 1]}`
 
-/** Why ranks cannot share the rows of images of a graph; undefined where they can. */
+/** Why ranks cannot share the images of a graph, or their rows; undefined where they can. */
 const reasonAgainstShard = (graph: Graph, shard: Shard): string | undefined => {
   const { nodes, input } = graph
-  const { count, index } = shard
+  const { count, index, images = 1 } = shard
   if (!(Number.isSafeInteger(count) && count >= 1 && Number.isSafeInteger(index) && index >= 0 && index < count))
-    return `there is no rank ${index} of ${count} that share rows; count ranks from 0`
-  if (count > Math.min(mostRanks, input[2])) return `${count} ranks cannot share the ${input[2]} rows of an image; start fewer`
+    return `there is no rank ${index} of ${count} that share ${images > 1 ? 'a batch' : 'rows'}; count ranks from 0`
+  const rows = count / images
+  if (!(Number.isSafeInteger(images) && images >= 1 && Number.isSafeInteger(rows)))
+    return `${count} ranks make no groups for ${images} parts of a batch; start a multiple of ${images}`
+  if (images > 1 && effectiveTileCount(input[0], images) !== images)
+    return `${images} groups of ranks cannot share the ${input[0]} images of a batch, each some of them; take fewer, or a larger batch`
+  if (count > mostRanks || rows > input[2]) return `${rows} ranks cannot share the ${input[2]} rows of an image; start fewer`
   return segmentTiling({ ...graph, shard }, { from: 0, to: nodes.length }, untiled) === undefined
-    ? `some of ${count} ranks that share rows would see nothing but padding; start fewer`
+    ? `some of ${rows} ranks that share rows would see nothing but padding; start fewer`
     : undefined
 }
 

@@ -1,28 +1,35 @@
 import { memoizePerObject } from '../memoize'
 import { boundaryTensors } from './boundary-tensors'
-import { extentsOfTensor, reduces, type Graph, type Shard } from './graph'
+import { axisIndex, extentsOfTensor, reduces, type Graph, type Shard } from './graph'
 import { allParts, effectiveTileCount, partition, unionInterval, type Interval } from './interval'
-import { findShard } from './shard'
+import { findShard, shardOf, type SegmentShard, type ShardAxis } from './shard'
 import type { Grid, Span } from './span'
+import type { ImageCounts } from '../program/program-buffer'
 import { tileRuns, type TileRun } from './tiling'
 
-/** The rows of a tensor that a rank makes, and those that lie in its memory. */
-export interface RankRows {
-  readonly owned: Interval
+/** Rows of some images of a tensor. */
+export interface ImageRows {
+  readonly images: Interval
+  readonly rows: Interval
+}
+
+/** What of a tensor a rank makes, and what lies in its memory. */
+export interface RankPart {
+  readonly owned: ImageRows
   /** What it owns, and what its tiles of all readers read. */
-  readonly held: Interval
+  readonly held: ImageRows
 }
 
 /** How a tensor that leaves a segment is shared by the ranks. */
 export interface SharedTensor {
   /** By rank. */
-  readonly rows: readonly RankRows[]
+  readonly parts: readonly RankPart[]
   /** Whether each rank has a part of every element of a sum over its rows. */
   readonly isSummed: boolean
   /** Whether what runs on all ranks alike reads all of it. */
   readonly isGathered: boolean
-  /** The segments that read it of which each rank runs its rows. */
-  readonly readInRows: readonly Span[]
+  /** The segments that read it of which each rank runs its part. */
+  readonly readInParts: readonly Span[]
 }
 
 const hull = (runs: readonly TileRun[], of: (run: TileRun) => Interval, tensor: number): Interval =>
@@ -33,67 +40,102 @@ const hull = (runs: readonly TileRun[], of: (run: TileRun) => Interval, tensor: 
     })
     .reduce(unionInterval)
 
-/** The rows that a rank owns of a tensor that its tiles of a segment make, or sum. */
-export const ownedRows = (graph: Graph, segment: TiledSpan, tensor: number, shard: Shard): Interval =>
-  hull(tileRuns(graph, segment, 'H', segment.grid.H, shard)!, (run) => run.owned.get(tensor)!, tensor)
+const union = (a: ImageRows, b: ImageRows): ImageRows => ({
+  images: unionInterval(a.images, b.images),
+  rows: unionInterval(a.rows, b.rows)
+})
+
+/** All images and rows of a tensor. */
+const allOf = (graph: Graph, tensor: number): ImageRows => {
+  const [images, , rows] = extentsOfTensor(graph, tensor)
+  return { images: { from: 0, to: images }, rows: { from: 0, to: rows } }
+}
 
 /** A span with its grid, as segments have it. */
 type TiledSpan = Span & { readonly grid: Grid }
 
-/** By tensor and rank, the rows that its tiles of a segment make or sum, and that they read. */
-interface RowsOfRanks {
+/** By tensor and part along an axis, what tiles of a segment make or sum, and what they read. */
+interface AxisParts {
   readonly owned: ReadonlyMap<number, readonly Interval[]>
   readonly held: ReadonlyMap<number, readonly Interval[]>
 }
 
-const findRows = (graph: Graph, segment: TiledSpan, count: number): RowsOfRanks => {
-  const rows: { readonly owned: Map<number, Interval[]>; readonly held: Map<number, Interval[]> } = { owned: new Map(), held: new Map() }
+const findAxisParts = (graph: Graph, segment: TiledSpan, axis: ShardAxis, count: number): AxisParts => {
+  const found: { readonly owned: Map<number, Interval[]>; readonly held: Map<number, Interval[]> } = { owned: new Map(), held: new Map() }
   const { inputs } = boundaryTensors(graph, segment)
   for (let index = 0; index < count; index += 1) {
-    const runs = tileRuns(graph, segment, 'H', segment.grid.H, { count, index })!
+    const runs = tileRuns(graph, segment, axis, segment.grid[axis], { count, index })!
     const add = (of: 'owned' | 'held', tensor: number): void => {
-      const known = rows[of].get(tensor) ?? []
+      const known = found[of].get(tensor) ?? []
       known.push(hull(runs, (run) => run[of].get(tensor)!, tensor))
-      rows[of].set(tensor, known)
+      found[of].set(tensor, known)
     }
     for (const tensor of runs[0]!.owned.keys()) add('owned', tensor)
     for (const tensor of inputs) add('held', tensor)
   }
-  return rows
+  return found
 }
 
-/** The rows of each rank; remembered. */
-const rowsOfRanks = memoizePerObject((_: Graph, { from, to, grid }: TiledSpan, count: number) => [from, to, grid.H, count].join(), findRows)
+/** The parts along an axis; remembered. */
+const axisParts = memoizePerObject(
+  (_: Graph, { from, to, grid }: TiledSpan, axis: ShardAxis, count: number) => [from, to, grid[axis], axis, count].join(),
+  findAxisParts
+)
+
+/** By rank, what its tiles of a segment own of what an op makes, or sums along an axis. */
+const partsOwned = (graph: Graph, segment: TiledSpan, shard: SegmentShard, position: number): readonly ImageRows[] => {
+  const node = graph.nodes[position]!
+  return ofRanks(shard, (axis, count) => {
+    const tensor = reduces(node, axis) ? node.inputs[0]! : position + 1
+    return axisParts(graph, segment, axis, count).owned.get(tensor) ?? [{ from: 0, to: extentsOfTensor(graph, tensor)[axisIndex[axis]] }]
+  })
+}
+
+/** By rank, the intervals of its parts along both axes. */
+const ofRanks = (shard: SegmentShard, along: (axis: ShardAxis, count: number) => readonly Interval[]): readonly ImageRows[] => {
+  const counts = { B: shard.parts.B.count, H: shard.parts.H.count }
+  const [images, rows] = [along('B', counts.B), along('H', counts.H)]
+  return Array.from({ length: shard.count }, (_, index): ImageRows => {
+    const { parts } = shardOf({ ...shard, index }, counts)
+    return { images: images[parts.B.index]!, rows: rows[parts.H.index]! }
+  })
+}
+
+/** What this rank owns of what an op of a segment makes, or sums. */
+export const ownedPart = (graph: Graph, segment: TiledSpan, shard: SegmentShard, position: number): ImageRows =>
+  partsOwned(graph, segment, shard, position)[shard.index]!
 
 /** By rank, what it owns and what its tiles of readers hold: all of it where there are none. */
-const rowsHeld = (
+const partsHeld = (
   graph: Graph,
   tensor: number,
-  owned: readonly Interval[],
+  owned: readonly ImageRows[],
   readers: readonly TiledSpan[] | undefined
-): readonly RankRows[] => {
-  const all: Interval = { from: 0, to: extentsOfTensor(graph, tensor)[2] }
-  const read = (readers ?? []).map((reader) => rowsOfRanks(graph, reader, owned.length).held.get(tensor)!)
-  const heldBy = (rank: number): Interval =>
-    readers === undefined ? all : read.map((ranks) => ranks[rank]!).reduce(unionInterval, owned[rank]!)
-  return owned.map((rows, rank) => ({ owned: rows, held: heldBy(rank) }))
+): readonly RankPart[] => {
+  const all = allOf(graph, tensor)
+  const read = (readers ?? []).map((reader) =>
+    ofRanks(findShard(graph, reader)!, (axis, count) => axisParts(graph, reader, axis, count).held.get(tensor)!)
+  )
+  const heldBy = (rank: number): ImageRows =>
+    readers === undefined ? all : read.map((ranks) => ranks[rank]!).reduce(union, owned[rank]!)
+  return owned.map((part, rank) => ({ owned: part, held: heldBy(rank) }))
 }
 
 /** The segments that read a tensor of an earlier one, or of the network's input. */
 const findReaders = (graph: Graph, segments: readonly TiledSpan[], tensor: number): readonly TiledSpan[] =>
   segments.filter((segment) => segment.from >= tensor && boundaryTensors(graph, segment).inputs.includes(tensor))
 
-/** The segments that read a tensor of which each rank runs its rows. */
-export const readersInRows = (graph: Graph, segments: readonly TiledSpan[], tensor: number): readonly Span[] =>
+/** The segments that read a tensor of which each rank runs its part. */
+export const readersInParts = (graph: Graph, segments: readonly TiledSpan[], tensor: number): readonly Span[] =>
   graph.shard === undefined ? [] : findReaders(graph, segments, tensor).filter((reader) => findShard(graph, reader) !== undefined)
 
 /**
- * The rows of a tensor that all ranks have that one counts as its own where each must be one
- * rank's.
+ * What of a tensor that all ranks have one counts as its own where each row must be one rank's:
+ * rows of all images.
  */
-export const countedRows = (rows: number, { count, index }: Shard): Interval => ({
-  from: Math.floor((rows * index) / count),
-  to: Math.floor((rows * (index + 1)) / count)
+export const countedPart = ({ images, rows }: ImageCounts, { count, index }: Shard): ImageRows => ({
+  images: { from: 0, to: images },
+  rows: { from: Math.floor((rows * index) / count), to: Math.floor((rows * (index + 1)) / count) }
 })
 
 /**
@@ -105,16 +147,14 @@ export const sharedTensor = (graph: Graph, segments: readonly TiledSpan[], tenso
   const shard = producer && findShard(graph, producer)
   if (producer === undefined || shard === undefined) return undefined
   const node = graph.nodes[tensor - 1]!
-  const made = rowsOfRanks(graph, producer, shard.count).owned
-  if (reduces(node, 'H')) {
-    const owned = made.get(node.inputs[0]!)!
-    return { rows: owned.map((rows) => ({ owned: rows, held: { from: 0, to: 1 } })), isSummed: true, isGathered: true, readInRows: [] }
-  }
-  const owned = made.get(tensor)!
+  const owned = partsOwned(graph, producer, shard, tensor - 1)
   const readers = findReaders(graph, segments, tensor)
-  const inRows = readers.filter((reader) => findShard(graph, reader) !== undefined)
-  const isGathered = inRows.length < readers.length
-  return { rows: rowsHeld(graph, tensor, owned, isGathered ? undefined : inRows), isSummed: false, isGathered, readInRows: inRows }
+  const readInParts = readers.filter((reader) => findShard(graph, reader) !== undefined)
+  if (reduces(node, 'H')) {
+    return { parts: owned.map((part) => ({ owned: part, held: allOf(graph, tensor) })), isSummed: true, isGathered: true, readInParts }
+  }
+  const isGathered = readInParts.length < readers.length
+  return { parts: partsHeld(graph, tensor, owned, isGathered ? undefined : readInParts), isSummed: false, isGathered, readInParts }
 }
 
 /**
@@ -123,8 +163,11 @@ export const sharedTensor = (graph: Graph, segments: readonly TiledSpan[], tenso
  */
 export const assumedSharing = (graph: Graph, segment: TiledSpan, tensor: number): SharedTensor | undefined => {
   const shard = findShard(graph, segment)
-  const rows = extentsOfTensor(graph, tensor)[2]
-  if (shard === undefined || effectiveTileCount(rows, shard.count) < shard.count) return undefined
-  const owned = allParts(partition(rows, shard.count))
-  return { rows: rowsHeld(graph, tensor, owned, [segment]), isSummed: false, isGathered: false, readInRows: [segment] }
+  if (shard === undefined) return undefined
+  const { images, rows } = allOf(graph, tensor)
+  const { B, H } = shard.parts
+  if (effectiveTileCount(images.to, B.count) < B.count || effectiveTileCount(rows.to, H.count) < H.count) return undefined
+  const [ofImages, ofRows] = [allParts(partition(images.to, B.count)), allParts(partition(rows.to, H.count))]
+  const owned = ofImages.flatMap((some) => ofRows.map((one): ImageRows => ({ images: some, rows: one })))
+  return { parts: partsHeld(graph, tensor, owned, [segment]), isSummed: false, isGathered: false, readInParts: [segment] }
 }

@@ -1,11 +1,11 @@
 import { tileAxes, type TileAxis } from '../program/program'
 import { memoizePerObject } from '../memoize'
 import { axisTile, ownedParts, partsOfTile, type AxisTile } from './axis-tile'
-import { axisIndex, type Graph, type Node, type Shard } from './graph'
+import { axisIndex, type Graph, type Node } from './graph'
 import { ownedExtent } from './grid'
 import { effectiveTileCount, type Interval } from './interval'
 import { readInterval, type ReadInterval } from './axis-access'
-import { findShard } from './shard'
+import { findShard, type AxisPart } from './shard'
 import type { Grid, Span } from './span'
 
 /**
@@ -68,9 +68,8 @@ const findTileRuns = (
   span: Span,
   axis: TileAxis,
   tiles: number,
-  shard: Shard | undefined
+  { count, index: rank }: AxisPart
 ): readonly TileRun[] | undefined => {
-  const { count, index: rank } = shard ?? { count: 1, index: 0 }
   const parts = ownedParts(graph, span, axis, tiles * count)
   const nodes = graph.nodes.slice(span.from, span.to)
   const inAll = effectiveTileCount(ownedExtent(graph.nodes[span.to - 1]!, axis), tiles * count)
@@ -124,24 +123,31 @@ const findTileRuns = (
 }
 
 const knownRuns = memoizePerObject(
-  (_: Graph, { from, to }: Span, axis: TileAxis, tiles: number, shard: Shard | undefined) =>
-    [from, to, axis, tiles, shard?.count, shard?.index].join(),
+  (_: Graph, { from, to }: Span, axis: TileAxis, tiles: number, { count, index }: AxisPart) =>
+    [from, to, axis, tiles, count, index].join(),
   findTileRuns
 )
+
+/** What this rank has of a span along an axis: all of it, where ranks do not share it. */
+const ownPart = (graph: Graph, span: Span, axis: TileAxis): AxisPart => {
+  const shard = axis === 'W' ? undefined : findShard(graph, span)
+  return axis === 'W' || shard === undefined ? { count: 1, index: 0 } : shard.parts[axis]
+}
 
 /**
  * The tiles of a segment along one dimension, grouped into runs; undefined when some tile would see
  * nothing but padding (then fewer tiles are needed). `tiles` is an upper bound (see
- * `effectiveTileCount`). Where ranks share rows, each has as many of the tiles along H, those of
- * one rank after those of the one before; undefined too when some rank would have none.
+ * `effectiveTileCount`). Where ranks share images or rows, each part of those has as many of the
+ * tiles along B or H, one part's after those of the one before; undefined too when some would have
+ * none.
  */
 export const tileRuns = (
   graph: Graph,
   span: Span,
   axis: TileAxis,
   tiles: number,
-  shard: Shard | undefined = axis === 'H' ? findShard(graph, span) : undefined
-): readonly TileRun[] | undefined => knownRuns(graph, span, axis, tiles, shard)
+  part: AxisPart = ownPart(graph, span, axis)
+): readonly TileRun[] | undefined => knownRuns(graph, span, axis, tiles, part)
 
 /** Runs along the three dimensions, or undefined when the grid is too fine (see `tileRuns`). */
 export type SegmentTiling = { readonly [A in TileAxis]: readonly TileRun[] }
@@ -152,11 +158,13 @@ export type SegmentTiling = { readonly [A in TileAxis]: readonly TileRun[] }
  */
 export const segmentTiling = (graph: Graph, span: Span, grid: Grid): SegmentTiling | undefined => {
   const [B, H, W] = tileAxes.map((axis) => tileRuns(graph, span, axis, grid[axis]))
-  const shard = findShard(graph, span)
+  const parts = findShard(graph, span)?.parts
   const isForAll =
-    shard === undefined ||
-    Array.from({ length: shard.count }, (_, index) => index).every(
-      (index) => tileRuns(graph, span, 'H', grid.H, { ...shard, index }) !== undefined
+    parts === undefined ||
+    (['B', 'H'] as const).every((axis) =>
+      Array.from({ length: parts[axis].count }, (_, index) => index).every(
+        (index) => tileRuns(graph, span, axis, grid[axis], { count: parts[axis].count, index }) !== undefined
+      )
     )
   return B && H && W && isForAll ? { B, H, W } : undefined
 }

@@ -18,26 +18,39 @@ export const bufferKinds = [
 /** What a buffer holds, in the words of reports. */
 export type BufferKind = (typeof bufferKinds)[number]
 
-/** Rows of a tensor, half-open. */
-export type Rows = readonly [from: number, to: number]
+/** Images or rows of a tensor, half-open. */
+export type Range = readonly [from: number, to: number]
 
-/** What a rank has of a tensor whose rows are shared among ranks. */
-export type RowShare =
+/** Rows of some images. */
+export interface ImageRanges {
+  readonly images: Range
+  readonly rows: Range
+}
+
+/** How many images and rows a tensor has. */
+export interface ImageCounts {
+  readonly images: number
+  readonly rows: number
+}
+
+/** What a rank has of a tensor that ranks share. */
+export type TensorShare =
   | {
-      /** Rows that the buffer holds. */
-      readonly kind: 'rows'
-      readonly held: Rows
+      /** What the buffer holds. */
+      readonly kind: 'part'
+      readonly held: ImageRanges
       /** Bytes of a row of one plane: of an image, and of the channels that lie side by side. */
       readonly rowBytes: number
-      /** The rank's own rows; each row is one rank's. */
-      readonly own: Rows
-      /** Rows of the tensor in all. */
-      readonly of: number
+      /** The rank's own; each row of each image is one rank's. */
+      readonly own: ImageRanges
+      readonly of: ImageCounts
       /** Whether the rank leaves gradients of the rows of others, to be sent to those. */
       readonly isSent: boolean
     }
   /** A sum over rows, to which each rank adds its own. */
-  | { readonly kind: 'sum'; readonly own: Rows; readonly of: number }
+  | { readonly kind: 'sum'; readonly own: ImageRanges; readonly of: ImageCounts }
+  /** A gradient that all ranks have alike, once what each has found of it is added. */
+  | { readonly kind: 'alike' }
 
 /**
  * A range of the arena, or of the host pool, that holds one value at a time: it lives from its
@@ -52,8 +65,6 @@ export interface ProgramBuffer {
   readonly kind: BufferKind
   /** Whose tensor or parameter it is; absent for what is of all layers, or of none. */
   readonly layer?: string
-  /**
-   * The rows that this rank has of a tensor between segments; absent where no ranks share its rows.
-   */
-  readonly share?: RowShare
+  /** What this rank has of a tensor between segments; absent where no ranks share it. */
+  readonly share?: TensorShare
 }

@@ -1,6 +1,6 @@
-import type { RowShare } from './program-buffer'
+import type { TensorShare } from './program-buffer'
 
-/** One of the processes that share the rows of each image. */
+/** One of the processes that share the images of a batch, and their rows. */
 export interface ProgramShard {
   /** Processes in all. */
   readonly count: number
@@ -9,7 +9,7 @@ export interface ProgramShard {
   /** Groups of as many processes, each of which runs micro-batches of its own by these Programs. */
   readonly groups: number
   /** What it compares of the target; absent where it compares all, as every rank does. */
-  readonly target?: RowShare
+  readonly target?: TensorShare
   /** Parameters whose gradients every rank computes whole: the first rank's are taken. */
   readonly replicated: readonly string[]
   /** Buffers of statistics of which each rank gathers those of its rows before they are merged. */

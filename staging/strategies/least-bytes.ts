@@ -1,5 +1,6 @@
 import type { DeviceModel } from '../devices/device-model'
-import { extentsOfTensor, type Shard } from '../graph/graph'
+import { extentsOfTensor } from '../graph/graph'
+import { meshShard, type AxisPart } from '../graph/shard'
 import type { StepGraph } from '../graph/step-graph'
 import { activationElements } from '../kernels/layout'
 import type { ModelScope } from '../lowering/scope/scope'
@@ -13,8 +14,11 @@ import { untiled, type Span } from '../graph/span'
 import { leastWeights } from './sft/least-weights'
 import type { Segmentation } from './strategy'
 
-/** Rows that a rank has at least, of those that share them; the last one may have a single one. */
-const leastRows = (rows: number, { count, index }: Shard): number => (index === count - 1 ? 1 : Math.max(1, Math.floor(rows / count) - 1))
+/** The least that a part has, of an extent in so many; the last one may have a single one. */
+const leastOfPart = (extent: number, { count, index }: AxisPart): number => {
+  if (count === 1) return extent
+  return index === count - 1 ? 1 : Math.max(1, Math.floor(extent / count) - 1)
+}
 
 /**
  * Bytes of each tensor as a step without tiles holds it: where strides leave something out, it need
@@ -22,11 +26,12 @@ const leastRows = (rows: number, { count, index }: Shard): number => (index === 
  */
 const heldBytes = ({ graph, layouts, activationBytes }: ModelScope): readonly number[] => {
   const { shard, ...alone } = graph
+  const parts = shard && meshShard(shard).parts
   const { B, H, W } = segmentTiling(alone, { from: 0, to: graph.nodes.length }, untiled)!
   return layouts.map((layout, tensor) => {
     const [b, h, w] = [B, H, W].map(([run]) => run!.held.get(tensor)!).map(({ from, to }) => to - from)
-    const rows = shard === undefined ? h! : leastRows(h!, shard)
-    return activationElements(layout, [b!, extentsOfTensor(graph, tensor)[1], rows, w!]) * activationBytes
+    const [images, rows] = parts === undefined ? [b!, h!] : [leastOfPart(b!, parts.B), leastOfPart(h!, parts.H)]
+    return activationElements(layout, [images, extentsOfTensor(graph, tensor)[1], rows, w!]) * activationBytes
   })
 }
 

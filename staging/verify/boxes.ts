@@ -142,6 +142,28 @@ export interface Cover {
 /** Limit of boxes that are listed one by one where repetitions make no single one. */
 const listed = 4096
 
+/**
+ * The copies of a box one by one, where stepping from one to the next carries from digit to digit;
+ * undefined where a copy would be no box.
+ */
+const listCopies = ({ strides, radices }: Coordinates, { low, high }: Box, stride: number, count: number): readonly Box[] | undefined => {
+  const first = strides.reduce((sum, unit, k) => sum + unit * low[k]!, 0)
+  const copies: Box[] = []
+  for (let index = 0; index < count; index++) {
+    let left = first + index * stride
+    if (left < 0) return undefined
+    const at = strides.map(() => 0)
+    for (let k = strides.length - 1; k >= 0; k--) {
+      at[k] = Math.floor(left / strides[k]!)
+      left %= strides[k]!
+    }
+    const end = at.map((digit, k) => digit + high[k]! - low[k]!)
+    if (end.some((digit, k) => digit > radices[k]!)) return undefined
+    addBox(copies, { low: at, high: end })
+  }
+  return copies
+}
+
 /** Repeats one box `count` times. */
 const repeatBox = (coordinates: Coordinates, box: Box, stride: number, count: number, limit: number): Cover => {
   const { strides, radices } = coordinates
@@ -168,6 +190,8 @@ const repeatBox = (coordinates: Coordinates, box: Box, stride: number, count: nu
       }
     return { boxes: [{ low, high }], exact: false }
   }
+  const copies = count <= limit ? listCopies(coordinates, box, stride, count) : undefined
+  if (copies !== undefined) return { boxes: copies, exact: true }
   const [from, to] = bytesOfBox(coordinates, box)
   const reach = stride * (count - 1)
   const last = strides.reduce((sum, unit, k) => sum + unit * (radices[k]! - 1), 1)

@@ -1,6 +1,6 @@
 import type { Kernel } from '../kernels/kernels'
 import type { Engine } from '../program/program'
-import type { BufferRole, RowShare } from '../program/program-buffer'
+import type { BufferRole, TensorShare } from '../program/program-buffer'
 import type { Coordinates } from './boxes'
 import type { InstructionPlace } from './fault'
 import type { StridedRepeat } from './regions/region'
@@ -16,7 +16,7 @@ export interface Store {
   readonly offset: number
   readonly bytes: number
   readonly role?: BufferRole
-  readonly share?: RowShare
+  readonly share?: TensorShare
 }
 
 /** A loop around an instruction. */

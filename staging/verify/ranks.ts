@@ -4,7 +4,7 @@ import { getKernelRow } from '../kernels/kernels'
 import type { Instruction, Program } from '../program/program'
 import { gradientNames, listExchanges, nameOfSent, type NetworkInstruction } from '../program/network-instructions'
 import type { ProgramShard } from '../program/program-shard'
-import type { RowShare } from '../program/program-buffer'
+import type { ImageRanges, TensorShare } from '../program/program-buffer'
 import { catchFault, fail, type VerifierFault } from './fault'
 import { listSections } from './sections'
 
@@ -64,17 +64,35 @@ const proveMatching = (section: string, programs: readonly Program[], codes: rea
   })
 }
 
-/** Each row of a tensor is one rank's. */
-const provePartition = (name: string, shares: readonly (RowShare | undefined)[]): void => {
-  const of = shares[0]?.of ?? 0
-  let reached = 0
-  shares.forEach((share, rank) => {
-    if (share === undefined || share.kind !== shares[0]!.kind || share.of !== of)
-      return refuse(`rank ${rank} shares ${name} otherwise than rank 0`)
-    if (share.own[0] !== reached) refuse(`row ${Math.min(reached, share.own[0])} of ${name} is not just one rank's`)
-    reached = share.own[1]
+const sameImages = (a: ImageRanges, b: ImageRanges): boolean => a.images[0] === b.images[0] && a.images[1] === b.images[1]
+
+/** Each row of each image of a tensor is one rank's: those with the same images follow each other. */
+const provePartition = (name: string, shares: readonly (TensorShare | undefined)[]): void => {
+  const [first] = shares
+  const own = shares.flatMap((share, rank) => {
+    if (share === undefined || share.kind !== first?.kind) return refuse(`rank ${rank} shares ${name} otherwise than rank 0`)
+    return share.kind === 'alike' ? [] : [share]
   })
-  if (reached !== of) refuse(`row ${reached} of ${name} is no rank's`)
+  if (own.length === 0) return
+  const { of } = own[0]!
+  const other = own.findIndex((share) => share.of.images !== of.images || share.of.rows !== of.rows)
+  if (other !== -1) return refuse(`rank ${other} shares ${name} otherwise than rank 0`)
+  const follow = (what: string, [from, to]: readonly [number, number], reached: number): number =>
+    from === reached ? to : refuse(`${what} ${Math.min(reached, from)} of ${name} is not just one rank's`)
+  const reach = (what: string, reached: number, end: number): void => {
+    if (reached !== end) refuse(`${what} ${reached} of ${name} is no rank's`)
+  }
+  let [images, rows] = [0, 0]
+  own.forEach(({ own: one }, rank) => {
+    if (rank === 0 || !sameImages(one, own[rank - 1]!.own)) {
+      if (rank > 0) reach('row', rows, of.rows)
+      images = follow('image', one.images, images)
+      rows = 0
+    }
+    rows = follow('row', one.rows, rows)
+  })
+  reach('row', rows, of.rows)
+  reach('image', images, of.images)
 }
 
 const proveShares = (programs: readonly Program[], shards: readonly ProgramShard[]): void => {

@@ -1,4 +1,5 @@
 import type { Kernel, KernelKind } from '../kernels/kernels'
+import type { Range } from '../program/program-buffer'
 import { sameBytes, type Access, type Event, type OpenLoop, type ProgramEvents, type SectionEvents, type Store } from './events'
 import { accessBoxes } from './access-boxes'
 import { bytesOfBox, overlap, subtract, type Box, type Coordinates } from './boxes'
@@ -96,22 +97,33 @@ const partFault = (section: string, buffer: string, sentence: string): VerifierF
   buffer
 })
 
+const size = ([from, to]: Range): number => to - from
+
 /** The bytes of a store that are this rank's own, and those that it holds of others. */
 const ownBoxes = (
   { bytes, share }: Store,
   system: Coordinates
 ): { readonly own: readonly Box[]; readonly ownBytes: number; readonly others: readonly Box[] } => {
   const all = accessBoxes(system, { base: 0, repeats: [], run: bytes }).boxes
-  if (share?.kind !== 'rows') return { own: all, ownBytes: bytes, others: [] }
-  const { held, own, rowBytes } = share
-  const planeBytes = (held[1] - held[0]) * rowBytes
-  const run = (own[1] - own[0]) * rowBytes
+  if (share === undefined || share.kind === 'alike') return { own: all, ownBytes: bytes, others: [] }
+  const { own } = share
+  if (share.kind === 'sum') {
+    const imageBytes = bytes / share.of.images
+    const run = size(own.images) * imageBytes
+    return { own: accessBoxes(system, { base: own.images[0] * imageBytes, repeats: [], run }).boxes, ownBytes: run, others: [] }
+  }
+  const { held, rowBytes } = share
+  const [imageBytes, planeBytes] = [bytes / size(held.images), size(held.rows) * rowBytes]
+  const [planes, run] = [imageBytes / planeBytes, size(own.rows) * rowBytes]
   const boxes = accessBoxes(system, {
-    base: (own[0] - held[0]) * rowBytes,
-    repeats: [{ count: bytes / planeBytes, stride: planeBytes }],
+    base: (own.images[0] - held.images[0]) * imageBytes + (own.rows[0] - held.rows[0]) * rowBytes,
+    repeats: [
+      { count: size(own.images), stride: imageBytes },
+      { count: planes, stride: planeBytes }
+    ],
     run
   }).boxes
-  return { own: boxes, ownBytes: (bytes / planeBytes) * run, others: subtract(all, boxes) }
+  return { own: boxes, ownBytes: size(own.images) * planes * run, others: subtract(all, boxes) }
 }
 
 const proveOnce = ({ stores, coordinates }: ProgramEvents, section: string, { store, reader, touched, times, bytes }: Parts): void => {
@@ -121,7 +133,7 @@ const proveOnce = ({ stores, coordinates }: ProgramEvents, section: string, { st
   if (missing.length > 0)
     fail(partFault(section, name, `${reader} leaves out ${rangeText(bytesOfBox(coordinates[store]!, missing[0]!))} of "${name}"`))
   // Of all pixels a rank sums those of its rows.
-  const ownTimes = share?.kind === 'sum' && times > 1 ? (times * (share.own[1] - share.own[0])) / share.of : times
+  const ownTimes = share?.kind === 'sum' && times > 1 ? (times * size(share.own.rows)) / share.of.rows : times
   const excess = bytes - (reader === sending ? held - ownBytes : ownBytes * ownTimes)
   const each = times === 1 ? '' : `, over ${times} pixels`
   if (excess > 0) fail(partFault(section, name, `${reader} takes ${excess} bytes of "${name}" more than once${each}`))
@@ -155,14 +167,14 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
   /** Tells whether an access is to rows of other ranks alone. */
   const isOfOthers = ({ kind }: Kernel, access: Access): boolean => {
     const { share } = stores[access.store]!
-    if (kind !== 'copyBox' || share?.kind !== 'rows' || !share.isSent) return false
+    if (kind !== 'copyBox' || share?.kind !== 'part' || !share.isSent) return false
     const { own } = ownBoxes(stores[access.store]!, coordinates[access.store]!)
     return accessBoxes(coordinates[access.store]!, access).boxes.every((box) => !own.some((other) => overlap(box, other)))
   }
   /** Tells whether a copy is of a gradient to which all ranks add theirs, to be sent or added. */
   const isSummed = ({ kind }: Kernel, { store }: Access, all: readonly Access[]): boolean =>
     kind === 'copyBox' &&
-    stores[store]!.share?.kind === 'sum' &&
+    ['sum', 'alike'].includes(stores[store]!.share?.kind ?? '') &&
     (goesTo(all, 'network') || goesTo(all, 'copyBox') || goesTo(all, 'normaliseBackward', 'copyBox'))
   const checkReread = (place: InstructionPlace, access: Access, seed: Access | undefined): void => {
     const system = coordinates[access.store]!
@@ -250,8 +262,9 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
       fail(partFault(section.name, stores[store]!.name, `${seeding} leaves out all of "${stores[store]!.name}"`))
   for (const store of touched) {
     const { role, share, name } = stores[store]!
-    if (role !== 'output-gradient' || share?.kind !== 'rows' || !share.isSent) continue
-    const isHeld = share.held[0] < share.own[0] || share.own[1] < share.held[1]
+    if (role !== 'output-gradient' || share?.kind !== 'part' || !share.isSent) continue
+    const { held, own } = share
+    const isHeld = (['images', 'rows'] as const).some((one) => held[one][0] < own[one][0] || own[one][1] < held[one][1])
     if (isHeld && ![...parts.values()].some((part) => part.store === store && part.reader === sending))
       fail(partFault(section.name, name, `${sending} leaves out all of "${name}" that is not this rank's`))
   }

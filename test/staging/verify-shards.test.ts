@@ -7,6 +7,7 @@ import { stage, verify, verifyRanks, type Segment, type Training } from '../../s
 import { referenceModel } from '../../staging/devices/reference-model'
 import type { Address } from '../../staging/program/address'
 import type { Instruction, Program } from '../../staging/program/program'
+import type { ImageRanges } from '../../staging/program/program-buffer'
 import type { Exchange } from '../../staging/program/rank-instructions'
 import { must } from '../must'
 
@@ -150,6 +151,9 @@ test('zeros that are read again are zeros still', () => {
   assert.is(sentenceOf([first, again, third]), 'nothing is wrong')
 })
 
+/** Rows that begin elsewhere. */
+const moved = ({ images, rows: [from, to] }: ImageRanges, by: number): ImageRanges => ({ images, rows: [from + by, to] })
+
 const ofRank = (rank: number, change: (program: Program) => Program): readonly Program[] =>
   sound.map((program, index) => (index === rank ? change(program) : program))
 
@@ -198,8 +202,8 @@ for (const [what, programs, sentence] of [
     ofRank(1, (program) => ({
       ...program,
       buffers: program.buffers.map((buffer) =>
-        buffer.share?.kind === 'rows' && buffer.role === 'boundary'
-          ? { ...buffer, share: { ...buffer.share, own: [buffer.share.own[0] - 1, buffer.share.own[1]] as const } }
+        buffer.share?.kind === 'part' && buffer.role === 'boundary'
+          ? { ...buffer, share: { ...buffer.share, own: moved(buffer.share.own, -1) } }
           : buffer
       )
     })),
@@ -210,8 +214,8 @@ for (const [what, programs, sentence] of [
     ofRank(1, (program) => ({
       ...program,
       buffers: program.buffers.map((buffer) =>
-        buffer.share?.kind === 'rows' && buffer.role === 'output-gradient'
-          ? { ...buffer, share: { ...buffer.share, own: [buffer.share.own[0] + 1, buffer.share.own[1]] as const } }
+        buffer.share?.kind === 'part' && buffer.role === 'output-gradient'
+          ? { ...buffer, share: { ...buffer.share, own: moved(buffer.share.own, 1) } }
           : buffer
       )
     })),

@@ -65,8 +65,8 @@ const runShard = async (
 }
 
 /** The Programs of so many ranks that share the rows of each image, of each group of them. */
-export const stageShards = (execution: Execution, objective: Training, count: number): readonly Staged[] =>
-  Array.from({ length: count }, (_, index) => must(stageFor(execution, { ...objective, shard: { count, index } })))
+export const stageShards = (execution: Execution, objective: Training, count: number, images = 1): readonly Staged[] =>
+  Array.from({ length: count }, (_, index) => must(stageFor(execution, { ...objective, shard: { count, index, images } })))
 
 /**
  * Updates of ranks that share rows, in groups that share micro-batches, whose sessions run beside

@@ -34,6 +34,12 @@ interface Counts {
   readonly all: number
 }
 
+/** Ranks in all, and into how many parts they share images. */
+interface Mesh {
+  readonly count: number
+  readonly images: number
+}
+
 /** Whether segments end before normalisations by statistics, so that each rank can run its rows. */
 type Ends = 'at random' | 'before normalisations'
 
@@ -46,19 +52,19 @@ interface Tolerance {
 const assertTrainAlike = async (
   running: Execution,
   objective: Training,
-  count: number,
+  { count, images }: Mesh,
   updates: readonly (readonly Batch[])[],
   tolerance: Tolerance
 ): Promise<readonly string[]> => {
   // Ranks save tensors that one process does not.
   const alone = await runSections(
-    { ...running, swapSchedule: [] },
+    { ...running, segments: running.segments!.map(({ shards: _, ...segment }) => segment), swapSchedule: [] },
     objective,
     updates.flatMap((each) => update(0.1, ...each))
   )
   // What diverges leaves the range of float32.
   fc.pre(alone.losses.every((loss) => Math.abs(loss) < 1e9))
-  const staged = stageShards(running, objective, count)
+  const staged = stageShards(running, objective, count, images)
   staged.forEach(({ program }) => must(verify(program)))
   must(verifyRanks(staged.map(({ program }) => program)))
   const outcomes = await runShards(running, staged, updates)
@@ -74,21 +80,41 @@ const assertTrainAlike = async (
   return staged[0]!.program.shard!.merged
 }
 
-/** Random networks in random segments on ranks that share rows, each against one process. */
-const trainAlike = async (ends: Ends, runs: number, examples: [number, number, (typeof devices)[number]][] = []): Promise<Counts> => {
+const rowsOf = (count: number): Mesh => ({ count, images: 1 })
+
+/** Meshes of so many ranks, by parts of a batch of four images, or of three for three ranks. */
+const meshesOf = (count: number): readonly Mesh[] =>
+  [1, 2, 3, 4].filter((images) => count % images === 0).map((images): Mesh => ({ count, images }))
+
+/**
+ * Random networks in random segments on ranks that share rows, or images and rows, each against one
+ * process.
+ */
+const trainAlike = async (
+  ends: Ends,
+  runs: number,
+  examples: [number, number, (typeof devices)[number]][] = [],
+  meshOf: (seed: number, count: number) => Mesh = (_, count) => rowsOf(count)
+): Promise<Counts> => {
   let [sharded, merging, swapping, all] = [0, 0, 0, 0]
   await fc.assert(
     fc.asyncProperty(seeds, fc.constantFrom(2, 3, 4), fc.constantFrom(...devices), async (seed, count, device) => {
       const { draw, execution, batches } = randomTraining(seed, { dropout: true, batchStatistics: true })
-      const { graph, ...micro } = execution(2)
+      const mesh = meshOf(seed, count)
+      const rows = mesh.images === 1 ? 2 : count === 3 ? 3 : 4
+      const { graph, ...micro } = execution(rows)
       const normalising =
         ends === 'at random' ? [] : [...graph.nodes.keys()].filter((position) => accumulatesStatistics(graph.nodes[position]!))
       fc.pre(ends === 'at random' || normalising.length > 0)
-      const onRanks = { ...graph, shard: { count, index: 0 } }
+      const onRanks = { ...graph, shard: { ...mesh, index: 0 } }
       const drawnSegments = randomSegments(draw, onRanks, ['B', 'H', 'W'], graph.nodes.length, normalising)
-      const segments = withRematerialization(draw, onRanks, drawnSegments).map((segment, place): Segment =>
-        seed % 5 === 0 && (seed >> place) % 3 === 0 ? { ...segment, shards: { B: 1, H: 1 } } : segment
-      )
+      const segments = withRematerialization(draw, onRanks, drawnSegments).map((segment, place): Segment => {
+        const [isAlike, isOther] = [seed % 5 === 0 && (seed >> place) % 3 === 0, mesh.images > 1 && (seed >> place) % 4 === 1]
+        if (isAlike) return { ...segment, shards: { B: 1, H: 1 } }
+        const { count: all, images } = meshesOf(count)[(seed >> place) % meshesOf(count).length]!
+        const other: Segment = { ...segment, shards: { B: images, H: all / images } }
+        return isOther && findShard(onRanks, other) !== undefined ? other : segment
+      })
       fc.pre(segments.every((segment) => segmentTiling(onRanks, segment, segment.grid) !== undefined))
       all++
       if (segments.some((segment) => findShard(onRanks, segment) !== undefined)) sharded++
@@ -97,14 +123,14 @@ const trainAlike = async (ends: Ends, runs: number, examples: [number, number, (
         ...(seed % 2 === 0 && { overlapReduction: seed % 4 === 0 || Array.from({ length: 12 }, () => draw(0, 2)) }),
         ...(seed % 3 > 0 && { edgeTilesFirst: true as const })
       }
-      const stepGraph = createStepGraph(graph, { ...objective, shard: { count, index: (count - 1) >> 1 } }, { kind: 'float' })
+      const stepGraph = createStepGraph(graph, { ...objective, shard: { ...mesh, index: (count / mesh.images - 1) >> 1 } }, { kind: 'float' })
       const modelled = must(deviceModel(device, device === 'reference' ? 'float64' : 'float32', 2))
       const swapSchedule = randomSwapSchedule(draw, buildTimeline(stepGraph, modelled, segments))
       if (swapSchedule.length > 0) swapping++
       const running = { ...micro, segments, device, swapSchedule, ...decisions }
-      const tolerance = device === 'reference' ? { tensors: 1e-12, losses: 1e-12 } : { tensors: 1e-3, losses: 1e-5 }
-      const updates = [batches(2, 2), batches(2, 2)]
-      const merged = await assertTrainAlike(running, objective, count, updates, tolerance)
+      const tolerance = device === 'reference' ? { tensors: 1e-12, losses: 1e-12 } : { tensors: 1e-3, losses: 1e-4 }
+      const updates = [batches(2, rows), batches(2, rows)]
+      const merged = await assertTrainAlike(running, objective, mesh, updates, tolerance)
       if (merged.length > 0) merging++
     }),
     { ...propertyRuns(runs, Math.ceil(runs / 3)), examples }
@@ -127,6 +153,21 @@ test('ranks that share rows train as one does, of random networks in random segm
 test('ranks that share rows normalise by statistics of all rows, of random networks', async () => {
   // In this one's gradients a strip of some rows is read in each image.
   const { merging, all } = await trainAlike('before normalisations', 60, [[873108382, 4, 'cpu']])
+  assert.ok(3 * merging > all, `${merging} networks of ${all} with merged statistics are few`)
+})
+
+const imageMesh = (seed: number, count: number): Mesh => {
+  const [, ...sharing] = meshesOf(count)
+  return sharing[seed % sharing.length]!
+}
+
+test('ranks that share images, and rows, train as one does, of random networks in random segments', async () => {
+  const { sharded, all } = await trainAlike('at random', 60, [], imageMesh)
+  assert.ok(3 * sharded > all, `${sharded} networks of ${all} with shared images are few`)
+})
+
+test('ranks that share images normalise by statistics of all of them, of random networks', async () => {
+  const { merging, all } = await trainAlike('before normalisations', 60, [], imageMesh)
   assert.ok(3 * merging > all, `${merging} networks of ${all} with merged statistics are few`)
 })
 
@@ -165,7 +206,7 @@ for (const device of devices)
         [imagesOf(12, () => 0), imagesOf(12, () => draw(-1000, 1000) / 1000)]
       ]
       const tolerance = device === 'reference' ? { tensors: 1e-12, losses: 1e-12 } : { tensors: 1e-4, losses: 1e-5 }
-      assert.equal(await assertTrainAlike(execution, objective, count, updates, tolerance), ['maxima of 2'])
+      assert.equal(await assertTrainAlike(execution, objective, rowsOf(count), updates, tolerance), ['maxima of 2'])
     })
 
 for (const pool of [globalAvgPool, globalMaxPool])
@@ -176,7 +217,7 @@ for (const pool of [globalAvgPool, globalMaxPool])
     const updates = [[imagesOf(12, () => draw(-1000, 1000) / 1000)], [imagesOf(12, () => draw(-1000, 1000) / 1000)]]
     for (const device of devices) {
       const execution = { ...precise, device, segments: [inRows(0, 2), inRows(2, 4), inRows(4, 6)] }
-      await assertTrainAlike(execution, { kind: 'train', optimizer: optimizers[1]! }, 3, updates, { tensors: 2 ** -8, losses: 2 ** -8 })
+      await assertTrainAlike(execution, { kind: 'train', optimizer: optimizers[1]! }, rowsOf(3), updates, { tensors: 2 ** -8, losses: 2 ** -8 })
     }
   })
 

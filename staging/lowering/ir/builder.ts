@@ -4,7 +4,7 @@ import type { KernelRow, Use } from '../../kernels/kernel-row'
 import { encodeKernel, kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf } from '../../kernels/kernels'
 import { tileAxes, type Copy, type Engine, type TileAxis } from '../../program/program'
 import type { AllToAll, Exchange, Message, OwnSlice } from '../../program/rank-instructions'
-import type { BufferRole, RowShare } from '../../program/program-buffer'
+import type { BufferRole, TensorShare } from '../../program/program-buffer'
 
 /** A range of the arena that placement has yet to give an address. */
 export interface Buffer {
@@ -12,7 +12,7 @@ export interface Buffer {
   readonly identity: BufferIdentity
   readonly bytes: number
   readonly role: BufferRole
-  readonly share?: RowShare
+  readonly share?: TensorShare
 }
 
 /** Steps per tile along B, H, W; of operands in bytes. */

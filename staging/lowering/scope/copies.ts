@@ -1,10 +1,9 @@
 import type { BufferIdentity, NodeBuffer } from '../ir/buffer-identity'
 import type { Extents } from '../../graph/extents'
 import { extentsOfTensor } from '../../graph/graph'
-import type { Interval } from '../../graph/interval'
-import type { SharedTensor } from '../../graph/shared-tensor'
+import type { ImageRows, SharedTensor } from '../../graph/shared-tensor'
 import { channelBlock, layoutCode, type Layout } from '../../kernels/layout'
-import type { BufferRole, Rows, RowShare } from '../../program/program-buffer'
+import type { BufferRole, ImageRanges, TensorShare } from '../../program/program-buffer'
 import { arenaOperand, type Builder, type UnplacedOperand } from '../ir/builder'
 import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
 import { boxStrides, regionAddress, tensorBytes, tileFields } from './regions'
@@ -114,25 +113,27 @@ export const castTile = (builder: Builder, source: TileTensor, destination: Tile
   )
 }
 
-const toPair = ({ from, to }: Interval): Rows => [from, to]
+/** Images and rows as Programs have them. */
+export const toRanges = ({ images, rows }: ImageRows): ImageRanges => ({ images: [images.from, images.to], rows: [rows.from, rows.to] })
 
 /** What this rank has of a tensor that ranks share; undefined where it has all of it. */
-const makeRowShare = (
+const makeShare = (
   { graph, layouts, activationBytes }: Pick<ModelScope, 'graph' | 'layouts' | 'activationBytes'>,
   tensor: number,
   shared: SharedTensor | undefined
-): RowShare | undefined => {
+): TensorShare | undefined => {
   if (graph.shard === undefined || shared === undefined) return undefined
-  const { owned, held } = shared.rows[graph.shard.index]!
-  const of = shared.rows.at(-1)!.owned.to
+  const { owned, held } = shared.parts[graph.shard.index]!
+  const last = shared.parts.at(-1)!.owned
+  const of = { images: last.images.to, rows: last.rows.to }
   const [, channels, , width] = extentsOfTensor(graph, tensor)
   const rowBytes = width * channelBlock(layouts[tensor]!, channels) * activationBytes
   return shared.isSummed
-    ? { kind: 'sum', own: toPair(owned), of }
-    : { kind: 'rows', held: toPair(held), rowBytes, own: toPair(owned), of, isSent: shared.readInRows.length > 0 }
+    ? { kind: 'sum', own: toRanges(owned), of }
+    : { kind: 'part', held: toRanges(held), rowBytes, own: toRanges(owned), of, isSent: shared.readInParts.length > 0 }
 }
 
-/** A place for all of a tensor of the graph, or for the rows of it that a rank has. */
+/** A place for all of a tensor of the graph, or for what of it a rank has. */
 export const wholeTensor = (
   scope: Pick<ModelScope, 'graph' | 'layouts' | 'builder' | 'activationBytes'>,
   tensor: number,
@@ -141,9 +142,9 @@ export const wholeTensor = (
   shared?: SharedTensor
 ): WholeTensor => {
   const [batch, channels, height, width] = extentsOfTensor(scope.graph, tensor)
-  const share = makeRowShare(scope, tensor, shared)
-  const [first, end] = share?.kind === 'rows' ? share.held : [0, height]
-  const [layout, extents] = [scope.layouts[tensor]!, [batch, channels, end - first, width] as const]
+  const share = makeShare(scope, tensor, shared)
+  const { images, rows }: ImageRanges = share?.kind === 'part' ? share.held : { images: [0, batch], rows: [0, height] }
+  const [layout, extents] = [scope.layouts[tensor]!, [images[1] - images[0], channels, rows[1] - rows[0], width] as const]
   const buffer = { ...scope.builder.buffer(identity, tensorBytes(layout, extents, scope.activationBytes), role), ...(share && { share }) }
-  return { buffer, identity, address: arenaOperand(buffer), extents, layout, ...(first > 0 && { firstRow: first }) }
+  return { buffer, identity, address: arenaOperand(buffer), extents, layout, ...(images[0] > 0 && { firstImage: images[0] }), ...(rows[0] > 0 && { firstRow: rows[0] }) }
 }

@@ -90,7 +90,7 @@ const scaleStrides = (a: Strides, b: Strides, factor: number): Strides => [a[0] 
 export const regionAddress = (whole: TileTensor, region: Region, elementBytes: number): UnplacedOperand => {
   const strides = elementStrides(whole)
   const [batch, row, column] = region.from
-  const from: Strides = [batch, row - (whole.firstRow ?? 0), column]
+  const from: Strides = [batch - (whole.firstImage ?? 0), row - (whole.firstRow ?? 0), column]
   return offsetBy(whole.address, dot(from, strides) * elementBytes, scaleStrides(region.advance, strides, elementBytes))
 }
 
@@ -135,7 +135,7 @@ export const boxStrides = ({ layout, extents: [, channels, height, width] }: Til
 /** All of a tensor, as a part of it. */
 export const wholePart = (tensor: TileTensor): Part => {
   const [batch, , height, width] = tensor.extents
-  return { tensor, region: { from: [0, tensor.firstRow ?? 0, 0], size: [batch, height, width], advance: zeroStrides } }
+  return { tensor, region: { from: [tensor.firstImage ?? 0, tensor.firstRow ?? 0, 0], size: [batch, height, width], advance: zeroStrides } }
 }
 
 /** The extents and the layout of a tile as fields of a kernel. */

@@ -3,7 +3,7 @@ import { accumulatesMoments } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
 import { endsOnHost, listHostTensors } from '../../plans/host-tensors'
 import { boundaryTensors } from '../../graph/boundary-tensors'
-import { assumedSharing, readersInRows, sharedTensor, type SharedTensor } from '../../graph/shared-tensor'
+import { assumedSharing, readersInParts, sharedTensor, type SharedTensor } from '../../graph/shared-tensor'
 import type { StepGraph } from '../../graph/step-graph'
 import type { SegmentTiling } from '../../graph/tiling'
 import type { Boundary, HostTensor, Pass } from '../tile/bound-segment'
@@ -29,16 +29,16 @@ const makeBoundaries = (
   const open = (tensor: number): Boundary => {
     const { name } = scope.graph.nodes[tensor - 1]!
     const shared = scope.graph.shard && sharing(tensor)
-    const readInRows = readersInRows(scope.graph, segments, tensor)
+    const readInParts = readersInParts(scope.graph, segments, tensor)
     const gradientOf = (): WholeTensor => {
       const gradient = wholeTensor(scope, tensor, wholeIdentity('output-gradient', name), 'output-gradient', shared)
-      return shared === undefined && readInRows.length > 0 ? sumOverRanks(scope, gradient) : gradient
+      return shared === undefined && readInParts.length > 0 ? sumOverRanks(gradient) : gradient
     }
     return {
       tensor: makeOutput(scope, tensor, shared),
       gradient: scope.requiresGrad[tensor]! ? gradientOf() : undefined,
       shared,
-      readInRows
+      readInParts
     }
   }
   return new Map([...tensors].filter((tensor) => tensor > 0).map((tensor) => [tensor, open(tensor)]))

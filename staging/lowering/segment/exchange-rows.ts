@@ -1,6 +1,5 @@
 import type { Shard } from '../../graph/graph'
 import { findShard } from '../../graph/shard'
-import { countedRows } from '../../graph/shared-tensor'
 import { arenaOperand, type Buffer } from '../ir/builder'
 import type { TileTensor, WholeTensor } from '../ir/tile-tensor'
 import { wholeTensor } from '../scope/copies'
@@ -62,10 +61,8 @@ export const exchangeInputs = (scope: ModelScope, { ends, boundaries }: SegmentC
  * The gradient of a tensor that all ranks have made alike, of which each has contributions of its
  * rows.
  */
-export const sumOverRanks = ({ graph }: ModelScope, gradient: WholeTensor): WholeTensor => {
-  const rows = gradient.extents[2]
-  const { from, to } = countedRows(rows, graph.shard!)
-  const buffer: Buffer = { ...gradient.buffer, share: { kind: 'sum', own: [from, to], of: rows } }
+export const sumOverRanks = (gradient: WholeTensor): WholeTensor => {
+  const buffer: Buffer = { ...gradient.buffer, share: { kind: 'alike' } }
   return { ...gradient, buffer, address: arenaOperand(buffer) }
 }
 
@@ -77,9 +74,9 @@ export const leaveGradientsToFirstRank = (scope: ModelScope, { segment, ends, bo
   const { graph } = scope
   if (graph.shard === undefined || graph.shard.index === 0 || findShard(graph, segment) === undefined) return
   for (const tensor of ends.inputs) {
-    const { gradient, readInRows } = boundaries.get(tensor) ?? {}
+    const { gradient, readInParts } = boundaries.get(tensor) ?? {}
     const isReadAfter = graph.readers[tensor]!.some((reader) => reader >= segment.to)
-    if (gradient !== undefined && isReadAfter && readInRows?.at(-1)?.from === segment.from) zeroBuffer(scope, gradient.buffer)
+    if (gradient !== undefined && isReadAfter && readInParts?.at(-1)?.from === segment.from) zeroBuffer(scope, gradient.buffer)
   }
 }
 
@@ -93,7 +90,7 @@ export const contributingOnce = (scope: ModelScope, code: SegmentCode): SegmentC
   if (graph.shard === undefined || graph.shard.index === 0 || findShard(graph, segment) !== undefined) return code
   const left = ends.inputs.flatMap((tensor) => {
     const boundary = boundaries.get(tensor)
-    if (boundary?.gradient === undefined || !boundary.readInRows.some(({ from }) => from >= segment.to)) return []
+    if (boundary?.gradient === undefined || !boundary.readInParts.some(({ from }) => from >= segment.to)) return []
     const gradient = wholeTensor(scope, tensor, boundary.gradient.identity, 'unwanted')
     zeroBuffer(scope, gradient.buffer)
     return [[tensor, { ...boundary, gradient }] as const]
@@ -110,9 +107,9 @@ export const contributingOnce = (scope: ModelScope, code: SegmentCode): SegmentC
 export const exchangeGradients = (scope: ModelScope, code: SegmentCode): void => {
   const { shard } = scope.graph
   for (const tensor of code.ends.outputs) {
-    const { gradient, shared, readInRows = [] } = code.boundaries.get(tensor) ?? {}
-    if (shard === undefined || gradient === undefined || readInRows.length === 0) continue
-    if (shared === undefined) addSums(scope, gradient, shard)
+    const { gradient, shared, readInParts = [] } = code.boundaries.get(tensor) ?? {}
+    if (shard === undefined || gradient === undefined || readInParts.length === 0) continue
+    if (shared === undefined || shared.isSummed) addSums(scope, gradient, shard)
     else if (!receiveRows(code, 'gradients', tensor)) sendRows(scope, gradient, shared, shard, 'owner')
   }
 }

@@ -1,3 +1,4 @@
+import { boundaryTensors } from '../../graph/boundary-tensors'
 import { accumulatesStatistics } from '../../graph/statistics'
 import { findShard } from '../../graph/shard'
 import type { Segment } from '../../plans/plan'
@@ -23,16 +24,16 @@ const gatherParts = (builder: Builder, { bytes, ...buffer }: Buffer, parts: numb
   return received
 }
 
-/** Tells whether the ranks gather statistics of a tensor that a segment makes each of its rows. */
-const isGatheredInRows = ({ graph }: Pick<ModelScope, 'graph'>, segment: Segment, tensor: number): boolean =>
+/** Tells whether the ranks gather statistics of a tensor that a segment makes, each of its part. */
+const isGatheredInParts = ({ graph }: Pick<ModelScope, 'graph'>, segment: Segment, tensor: number): boolean =>
   findShard(graph, segment) !== undefined && !reducesSpatially(graph.nodes[tensor - 1]!)
 
 const madeBy = ({ from, to }: Segment): readonly number[] => Array.from({ length: to - from }, (_, index) => from + 1 + index)
 
-/** The positions of ops whose moments, or overlaps, ranks gather in a segment, each of its rows. */
-export const listTensorsGatheredInRows = (scope: Pick<ModelScope, 'graph'>, segment: Segment): readonly number[] =>
+/** The positions of ops whose moments, or overlaps, ranks gather in a segment, each of its part. */
+export const listTensorsGatheredInParts = (scope: Pick<ModelScope, 'graph'>, segment: Segment): readonly number[] =>
   madeBy(segment)
-    .filter((tensor) => isGatheredInRows(scope, segment, tensor))
+    .filter((tensor) => isGatheredInParts(scope, segment, tensor))
     .flatMap((tensor) => scope.graph.readers[tensor]!.filter((reader) => accumulatesStatistics(scope.graph.nodes[reader]!)))
 
 /** Sums in double of which each rank has a part become those of all ranks, added in their order. */
@@ -48,7 +49,7 @@ export const addSumsOfRanks = ({ builder, graph }: Pick<ModelScope, 'builder' | 
  */
 export const mergeStatistics = (scope: ModelScope, segment: Segment, pass: Pick<Pass, 'mode'>): void => {
   const { builder, graph, moments } = scope
-  for (const tensor of madeBy(segment).filter((one) => isGatheredInRows(scope, segment, one)))
+  for (const tensor of madeBy(segment).filter((one) => isGatheredInParts(scope, segment, one)))
     for (const position of findMomentAccumulators(scope, segment, pass, tensor)) {
       const buffer = moments.get(position)!
       if (graph.nodes[position]!.overlaps) {
@@ -78,10 +79,13 @@ export const mergeMaxima = ({ builder, graph, moments }: ModelScope, position: n
   )
 }
 
-/** The positions of pools whose maxima ranks merge in a segment, each of its rows. */
-export const listTensorsPooledInRows = ({ graph }: Pick<ModelScope, 'graph'>, segment: Segment): readonly number[] =>
+/**
+ * The positions of pools whose maxima ranks merge in a segment, each of its part; what a segment
+ * reads itself is of whole images.
+ */
+export const listTensorsPooledInParts = ({ graph }: Pick<ModelScope, 'graph'>, segment: Segment): readonly number[] =>
   findShard(graph, segment) === undefined
     ? []
-    : madeBy(segment)
-        .map((tensor) => tensor - 1)
+    : boundaryTensors(graph, segment)
+        .outputs.map((tensor) => tensor - 1)
         .filter((position) => graph.nodes[position]!.accumulatesMaxima)

@@ -1,6 +1,6 @@
 import { tileIdentity, wholeIdentity } from '../ir/buffer-identity'
 import { findShard } from '../../graph/shard'
-import { countedRows } from '../../graph/shared-tensor'
+import { countedPart } from '../../graph/shared-tensor'
 import type { NormalisationNode } from '../../graph/statistics'
 import { arenaOperand, noOperand, type Buffer, type UnplacedOperand } from '../ir/builder'
 import type { Region, WholeTensor } from '../ir/tile-tensor'
@@ -8,7 +8,7 @@ import { statisticsCount, rowsOfTile, sumBytes } from '../../ops/moment-addresse
 import { trainableTensors } from '../scope/parameters'
 import type { SegmentScope } from '../scope/scope'
 import { isPending } from '../tile/moments'
-import { emitPendingGradient, emitPendingGradientOfRows, emitReductionParameters } from '../tile/reduction-backward'
+import { emitPendingGradient, emitPendingGradientOfPart, emitReductionParameters } from '../tile/reduction-backward'
 import { addSumsOfRanks } from './merge-statistics'
 import { findInputGradient, type SegmentBackward } from './segment-backward'
 import { zeroBuffer } from './segment-code'
@@ -116,10 +116,12 @@ export const finishReductions = (backward: SegmentBackward, reductions: Reductio
       const whole = { source: tensor, dy: wait.dy, gradient: gradient!, sums: arenaOperand(buffer), slope }
       if (shard === undefined) return emitPendingGradient(inside, position, whole)
       addSumsOfRanks(scope, buffer)
-      const { owned } = shared?.rows[shard.index] ?? { owned: countedRows(tensor.extents[2], shard) }
-      emitPendingGradientOfRows(inside, position, whole, owned)
+      const [images, , rows] = tensor.extents
+      const isOnAll = shared === undefined || shared.isSummed
+      const own = isOnAll ? countedPart({ images, rows }, shard) : shared.parts[shard.index]!.owned
+      emitPendingGradientOfPart(inside, position, whole, own)
     }
-    // Where ranks share rows, each has its part of the gradients of parameters.
+    // Where ranks share images or rows, each has its part of the gradients of parameters.
     if (shard === undefined) makeInputGradient()
     emitParameters(backward, reductions, position)
     if (shard !== undefined) makeInputGradient()

@@ -9,12 +9,9 @@ import type { RowsOf, SegmentCode } from './segment-code'
 
 const toSent =
   (whole: WholeTensor, other: Receiver) =>
-  ({ rows, ...ranks }: Crossing): Sent => {
-    const [batch, , , width] = whole.extents
-    return {
-      rank: ranks[other],
-      part: { tensor: whole, region: { from: [0, rows.from, 0], size: [batch, rows.to - rows.from, width], advance: [0, 0, 0] } }
-    }
+  ({ images, rows, ...ranks }: Crossing): Sent => {
+    const size = [images.to - images.from, rows.to - rows.from, whole.extents[3]] as const
+    return { rank: ranks[other], part: { tensor: whole, region: { from: [images.from, rows.from, 0], size, advance: [0, 0, 0] } } }
   }
 
 /** Begins to send rows of a tensor from one of each pair of ranks to the other. */

@@ -24,6 +24,8 @@ export const zeroInputGradients = (backward: SegmentBackward, { pending }: Reduc
     if (waits.some(({ dy }) => dy === whole)) continue
     const regionIn = findFirstReading(backward, tensor)
     const isAdded = waits.length > 0 || code.bodies.some((body) => !writesDirectly(scope, whole, regionIn(body), code.segment))
-    if (isAdded) zeroBuffer(scope, whole.buffer)
+    // Of a tensor that each rank has whole, the tiles of one have its images alone.
+    const images = code.bodies.reduce((sum, body) => sum + body.runs[0].count * regionIn(body).size[0], 0)
+    if (isAdded || images < whole.extents[0]) zeroBuffer(scope, whole.buffer)
   }
 }

@@ -1,34 +1,35 @@
 import { hasTarget } from '../../graph/graph'
 import { reducingRanks } from '../../graph/objective'
 import { findShard } from '../../graph/shard'
-import { ownedRows } from '../../graph/shared-tensor'
+import { ownedPart } from '../../graph/shared-tensor'
 import type { Segment } from '../../plans/plan'
 import type { ProgramShard } from '../../program/program-shard'
-import type { RowShare } from '../../program/program-buffer'
+import type { TensorShare } from '../../program/program-buffer'
 import { accumulatesMoments } from '../../graph/statistics'
 import { bufferText, tileIdentity, type BufferIdentity } from '../ir/buffer-identity'
 import type { ModelScope } from '../scope/scope'
-import { listTensorsGatheredInRows, listTensorsPooledInRows } from '../segment/merge-statistics'
+import { listTensorsGatheredInParts, listTensorsPooledInParts } from '../segment/merge-statistics'
+import { toRanges } from '../scope/copies'
 import { trainableTensors } from '../scope/parameters'
 
 const labelBytes = 4
 
-/** What a rank compares of a target that has rows; undefined where it compares all of it. */
-const targetShare = ({ graph, parameterBytes }: ModelScope, segments: readonly Segment[]): RowShare | undefined => {
+/** What a rank compares of a target; undefined where it compares all of it. */
+const targetShare = ({ graph, parameterBytes }: ModelScope, segments: readonly Segment[]): TensorShare | undefined => {
   const last = segments.at(-1)!
   const loss = graph.nodes.at(-1)!
   const shard = findShard(graph, last)
   if (shard === undefined) return undefined
-  const [, , height, width] = loss.input
-  const { from, to } = ownedRows(graph, last, loss.inputs[0]!, shard)
-  const rowBytes = width * (hasTarget(loss, 'pixel-labels') ? labelBytes : parameterBytes)
-  return { kind: 'rows', held: [0, height], rowBytes, own: [from, to], of: height, isSent: false }
+  const [images, , rows, width] = loss.input
+  const own = toRanges(ownedPart(graph, last, shard, graph.nodes.length - 1))
+  const rowBytes = width * (hasTarget(loss, 'values') ? parameterBytes : labelBytes)
+  return { kind: 'part', held: { images: [0, images], rows: [0, rows] }, rowBytes, own, of: { images, rows }, isSent: false }
 }
 
-/** The moments and maxima that ranks gather, each of its rows. */
+/** The moments and maxima that ranks gather, each of its part. */
 const momentsMerged = (scope: ModelScope, segments: readonly Segment[]): readonly BufferIdentity[] =>
   segments
-    .flatMap((segment) => [...listTensorsGatheredInRows(scope, segment), ...listTensorsPooledInRows(scope, segment)])
+    .flatMap((segment) => [...listTensorsGatheredInParts(scope, segment), ...listTensorsPooledInParts(scope, segment)])
     .map((position) => scope.moments.get(position)!.identity)
 
 /** The sums for gradients of normalisations' inputs of which each rank makes its part. */

@@ -13,7 +13,7 @@ export interface Boundary {
   /** How ranks share it; absent where every rank has all of it. */
   readonly shared: SharedTensor | undefined
   /** The segments that read it of which each rank runs its rows. */
-  readonly readInRows: readonly Span[]
+  readonly readInParts: readonly Span[]
 }
 
 /**

@@ -1,8 +1,9 @@
-import type { Interval } from '../../graph/interval'
+import { intersect, type Interval } from '../../graph/interval'
+import type { ImageRows } from '../../graph/shared-tensor'
 import type { NormalisationNode } from '../../graph/statistics'
 import { noOperand, type UnplacedOperand } from '../ir/builder'
 import type { Region, TileTensor } from '../ir/tile-tensor'
-import { statisticsCount } from '../../ops/moment-addresses'
+import { rowsOfTile, statisticsCount, sumBytes } from '../../ops/moment-addresses'
 import { normalisationKernel } from '../../ops/normalisation-kernel'
 import { copyPart, freshTile } from '../scope/copies'
 import type { OpStep } from '../scope/op-step'
@@ -100,25 +101,38 @@ export const emitPendingGradient = (
   { source, dy, gradient, sums, slope }: CompleteReduction
 ): void => {
   const node = scope.graph.nodes[position] as NormalisationNode
-  const { fields, operands } = normalisationKernel(scope, node, position, source, wholePart(source).region, slope)
+  const { region } = wholePart(source)
+  const { fields, operands } = normalisationKernel(scope, node, position, source, region, slope)
+  const ownSums = rowsOfTile(sums, node.statistics, region, node.input[1] * sumBytes)
   scope.builder.launch<'normaliseBackward'>(
     { kind: 'normaliseBackward', ...fields, add: dy === gradient ? 0 : 1 },
-    { ...operands, sums, destinationGradient: dy.address, sourceGradient: gradient.address }
+    { ...operands, sums: ownSums, destinationGradient: dy.address, sourceGradient: gradient.address }
   )
 }
 
-/** The rows of a tensor before, and behind, those of a range. */
-const rowsBeside = (tensor: TileTensor, { from, to }: Interval): readonly Region[] => {
+const size = ({ from, to }: Interval): number => to - from
+
+/** What a tensor holds beside some rows of some images: other images, and other rows of those. */
+const regionsBeside = (tensor: TileTensor, own: ImageRows): readonly Region[] => {
   const { region } = wholePart(tensor)
-  const [first, end] = [region.from[1], region.from[1] + region.size[1]]
-  return [
-    [first, Math.min(from, end)],
-    [Math.max(to, first), end]
-  ].flatMap(([begin, behind]) =>
-    begin! < behind!
-      ? [{ ...region, from: [0, begin!, 0] as const, size: [region.size[0], behind! - begin!, region.size[2]] as const }]
-      : []
-  )
+  const [firstImage, firstRow] = region.from
+  const held: ImageRows = {
+    images: { from: firstImage, to: firstImage + region.size[0] },
+    rows: { from: firstRow, to: firstRow + region.size[1] }
+  }
+  const beside = (along: keyof ImageRows): readonly Interval[] =>
+    [
+      { from: held[along].from, to: Math.min(own[along].from, held[along].to) },
+      { from: Math.max(own[along].to, held[along].from), to: held[along].to }
+    ].filter((one) => size(one) > 0)
+  const ofImages = beside('images').map((images): ImageRows => ({ images, rows: held.rows }))
+  const images = intersect(own.images, held.images)
+  const ofRows = images === undefined ? [] : beside('rows').map((rows): ImageRows => ({ images, rows }))
+  return [...ofImages, ...ofRows].map(({ images: some, rows }) => ({
+    ...region,
+    from: [some.from, rows.from, 0] as const,
+    size: [size(some), size(rows), region.size[2]] as const
+  }))
 }
 
 const copyOfRows = (scope: ModelScope, tensor: TileTensor, region: Region): TileTensor => {
@@ -128,14 +142,14 @@ const copyOfRows = (scope: ModelScope, tensor: TileTensor, region: Region): Tile
 }
 
 /**
- * After the tiles, where ranks share rows: the gradient of a normalisation's input, which is that
+ * After the tiles, where ranks share a batch: the gradient of a normalisation's input, which is that
  * of its output by a factor, less means. A rank has contributions to rows of others too: it makes
  * what the factor makes of them, and the means are taken away by the rank whose rows they are.
  */
-export const emitPendingGradientOfRows = (scope: ModelScope, position: number, complete: CompleteReduction, own: Interval): void => {
+export const emitPendingGradientOfPart = (scope: ModelScope, position: number, complete: CompleteReduction, own: ImageRows): void => {
   const { source, dy, gradient, slope } = complete
   const node = scope.graph.nodes[position] as NormalisationNode
-  const others = rowsBeside(gradient, own).map((region) => {
+  const others = regionsBeside(gradient, own).map((region) => {
     const [input, contributed] = [copyOfRows(scope, source, region), copyOfRows(scope, dy, region)]
     return { region, input, contributed, before: dy === gradient ? contributed : copyOfRows(scope, gradient, region) }
   })
