@@ -189,9 +189,14 @@ const checkRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> =>
     )
   )
 
+const aloneFailure = ({ shardImages }: DecodedTrainOptions): string => {
+  const what = shardImages === false ? '--shard-rows shares rows' : '--shard-images shares images'
+  return `${what} among the processes that mpirun starts, and this one is alone: start it with mpirun`
+}
+
 const trainByItself = (options: DecodedTrainOptions): Outcome<TrainReport> =>
-  options.shardRows !== false
-    ? TE.left(inputFailure('--shard-rows shares rows among the processes that mpirun starts, and this one is alone: start it with mpirun'))
+  options.shardImages !== false || options.shardRows !== false
+    ? TE.left(inputFailure(aloneFailure(options)))
     : pipe(checkRequest(options), TE.chain(trainLocked))
 
 /** Trains as one of several ranks, which share the micro-batches of each update. */

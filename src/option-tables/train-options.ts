@@ -121,6 +121,15 @@ export const trainOptions = {
     'all ranks share the rows of each image, or groups of so many, which share the micro-batches (docs/ranks.md)',
     false
   ),
+  /**
+   * Whether ranks share the images of each micro-batch, or groups into how many parts; with
+   * `shardRows` each part is of as many ranks.
+   */
+  shardImages: withDefault(
+    flagOrWhole,
+    'all ranks share the images of each micro-batch, or groups in so many parts (docs/ranks.md)',
+    false
+  ),
   ...shardOptimizerOption,
   ...networkOption,
   /** Updates of the weights. */

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { type Training, checkObjective, microBatches } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
-import { makeMesh, trainingOnMesh } from './mesh'
+import { type Mesh, makeMesh, plannedRank, trainingOnMesh } from './mesh'
 import { type Planned, type SetupGraph, isLimited, planNetwork, stagingFailure } from './plan-network'
 import { type PlanSpeed, betterWay, mayShardOptimizer } from './sharded-optimizer'
 import type { Watching } from './watching'
@@ -11,17 +11,22 @@ import type { Watching } from './watching'
 const reasonAgainst = ({ objective }: SetupGraph): string | undefined =>
   objective.kind === 'train' ? undefined : '--ranks is for training steps: leave --evaluate out'
 
+const divisorsOf = (whole: number): readonly number[] =>
+  Array.from({ length: whole }, (_, index) => index + 1).filter((divisor) => whole % divisor === 0)
+
 /**
- * The meshes that so many ranks can have: groups that each get as many micro-batches, and rows
- * within a group. Of those who share rows the earlier of the two in the middle is planned for,
- * which has as many as any.
+ * The meshes that so many ranks can have: groups that each get as many micro-batches, and within a
+ * group parts of as many images, and rows.
  */
-const listObjectives = (objective: Training, ranks: number): readonly Training[] => {
-  const counts = Array.from({ length: ranks }, (_, index) => index + 1).filter((count) => ranks % count === 0)
-  return counts
+const listObjectives = (objective: Training, batch: number, ranks: number): readonly Training[] =>
+  divisorsOf(ranks)
     .filter((count) => microBatches(objective) % (ranks / count) === 0)
-    .map((count) => trainingOnMesh(objective, { microBatches: ranks / count, rows: count }, (count - 1) >> 1))
-}
+    .flatMap((count) =>
+      divisorsOf(count)
+        .filter((images) => batch % images === 0)
+        .map((images): Mesh => ({ microBatches: ranks / count, rows: count / images, ...(images > 1 && { images }) }))
+    )
+    .map((mesh) => trainingOnMesh(objective, mesh, plannedRank(mesh)))
 
 /** How many ranks are to share updates, and whether they shard the optimizer all the same. */
 export interface SharingRanks {
@@ -60,7 +65,7 @@ export const onRanks = (built: SetupGraph, { ranks, shardOptimizer }: SharingRan
   if (ranks === undefined) return E.right(built)
   const reason = reasonAgainst(built)
   if (reason !== undefined || objective.kind !== 'train') return E.left(inputFailure(reason ?? '--ranks is for training steps'))
-  const [first, ...others] = listObjectives(shardOptimizer ? { ...objective, shardOptimizer } : objective, ranks)
+  const [first, ...others] = listObjectives(shardOptimizer ? { ...objective, shardOptimizer } : objective, built.graph.input[0], ranks)
   // There is nothing to choose, and nothing that must fit.
   if (others.length === 0 && !isLimited(built.setup)) {
     return E.bimap(stagingFailure, () => ({ ...built, objective: first! }))(checkObjective(built.graph, first!))

@@ -14,7 +14,7 @@ import {
   networkNanoseconds
 } from '../../staging'
 import { formatBytes, formatMilliseconds } from '../text/format'
-import { type Mesh, makeMesh, meshText } from './mesh'
+import { type Mesh, makeMesh, meshText, ranksOfGroup } from './mesh'
 
 /** What ranks exchange of one kind in an update. */
 export interface ExchangeReport {
@@ -76,7 +76,7 @@ export const rankReport = ({ graph, plan, program, predicted }: Staged, device: 
   const { network } = device
   if (objective.kind !== 'train' || (objective.shard ?? objective.ranks) === undefined || network === undefined) return undefined
   const mesh = makeMesh(objective)
-  const ranks = mesh.microBatches * mesh.rows
+  const ranks = mesh.microBatches * ranksOfGroup(mesh)
   const steps = microBatches(objective) / mesh.microBatches
   // Of micro-batches the section `reduce` brings moments too.
   const isOfMoments = (one: NetworkInstruction): boolean =>

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { microBatches } from '../../staging'
 import type { Failure } from '../failure'
-import type { Mesh } from './mesh'
+import { type Mesh, ranksOfGroup } from './mesh'
 import type { SetupGraph } from './plan-network'
 
 /** What of a plan tells whether another, with a sharded optimizer, may be better. */
@@ -19,7 +19,7 @@ export interface PlanSpeed {
  */
 export const mayShardOptimizer = ({ setup, objective }: SetupGraph, mesh: Mesh, found: E.Either<Failure, PlanSpeed>): boolean =>
   mesh.shardsOptimizer !== true &&
-  mesh.microBatches * mesh.rows > 1 &&
+  mesh.microBatches * ranksOfGroup(mesh) > 1 &&
   pipe(
     found,
     E.match(

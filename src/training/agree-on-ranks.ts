@@ -6,7 +6,7 @@ import { type Failure, type Outcome, deviceFailure, inputFailure } from '../fail
 import { extentText } from '../images/resolution'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
 import { programHash } from './plan-rows'
-import { sharesRows } from './launched-mesh'
+import { splitsMicroBatch } from './launched-mesh'
 import type { PreparedTraining } from './prepare'
 import { type TrainingRecord, emptyRecord } from './record'
 
@@ -27,7 +27,7 @@ const listChoices = ({ request, planned, fingerprint, rates, steps, validationGr
         library: `${library} ${version}`,
         instructions: instructionSet,
         ...named,
-        ...(sharesRows(request) ? {} : { 'program of hash': programHash(staged.program) }),
+        ...(splitsMicroBatch(request) ? {} : { 'program of hash': programHash(staged.program) }),
         'validation by': validationGroups?.map(({ window }) => extentText(window)).join(', ') ?? 'crops'
       }
     })

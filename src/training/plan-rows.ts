@@ -6,13 +6,13 @@ import type { PlanFile } from '../../dsl'
 import { type Program, checkObjective, decodePlanFile, toPlanFile, verifyRanks } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
-import { type Mesh, onMesh } from '../plans/mesh'
+import { type Mesh, onMesh, plannedRank, ranksOfGroup } from '../plans/mesh'
 import { type Planned, type SetupGraph, planNetwork, stagingFailure } from '../plans/plan-network'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
 import { type PlanTraining, planInProcess } from './prepare'
 import { type PlannedOn, shardWhereItPays } from './shard-where-it-pays'
 
-/** The plan of the rank at an index of those that share rows, by a file. */
+/** The plan of the rank at an index of those that share a micro-batch, by a file. */
 const planFor = (built: SetupGraph, mesh: Mesh, index: number, plan: PlanFile): E.Either<Failure, Planned> =>
   planNetwork(onMesh({ ...built, setup: { ...built.setup, plan } }, mesh, index))
 
@@ -49,7 +49,7 @@ const makePrograms = (built: SetupGraph, mesh: Mesh, file: PlanFile): E.Either<M
         ({ staged }) => staged.program
       )
     )
-  )(Array.from({ length: mesh.rows }, (_, rank) => rank))
+  )(Array.from({ length: ranksOfGroup(mesh) }, (_, rank) => rank))
 
 /**
  * A plan's Programs; where one does not fit, those of the plan whose ranks compute nothing while
@@ -118,7 +118,7 @@ const planForAll = (
           (misfit) => {
             const isTried = built.setup.plan !== undefined || [...tried, index].includes(misfit.rank)
             return misfit.failure.code !== 'budget' || isTried
-              ? TE.left(misfitFailure(built, mesh.rows, index, misfit))
+              ? TE.left(misfitFailure(built, ranksOfGroup(mesh), index, misfit))
               : planForAll(built, mesh, options, misfit.rank, [...tried, index])
           },
           ({ file, programs }) =>
@@ -136,16 +136,13 @@ const planForAll = (
   )
 }
 
-/**
- * The first rank plans for the earlier of the ranks in the middle, which have rows of others on
- * either side: earlier ranks have no fewer rows. All run what it found, each on its rows.
- */
+/** The first rank plans; all of a group run what it found, each on its part of a micro-batch. */
 export const planRows =
   ({ rank, allGather }: Ranks, launched: Mesh): PlanTraining =>
   (built, options) =>
   async () => {
-    const index = rank % launched.rows
-    const planOn = (mesh: Mesh): Outcome<PlanOfRows> => planForAll(built, mesh, options, (mesh.rows - 1) >> 1)
+    const index = rank % ranksOfGroup(launched)
+    const planOn = (mesh: Mesh): Outcome<PlanOfRows> => planForAll(built, mesh, options, plannedRank(mesh))
     const chosen = shardWhereItPays(built, launched, planOn, ({ file }) => file)
     const own: Outcome<Uint8Array> = rank === 0 ? TE.map(encodeJson)(chosen) : TE.right(new Uint8Array(0))
     return pipe(

@@ -26,7 +26,7 @@ import { type InputChannels, findInputChannels, trainedChannels } from './input-
 import { countLabelsByClass, resolveClassWeights, hasRowWeights } from './class-weights'
 import { type CropRegions, findCropRegions } from './crop-regions'
 import { dataNotices } from './data-notices'
-import { sharesRows } from './launched-mesh'
+import { splitsMicroBatch } from './launched-mesh'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
 import type { TrainingObjective } from './training-objective'
 import type { TrainingRequest } from './request'
@@ -117,8 +117,8 @@ const countSteps = ({ options: { steps, epochs = 1 } }: TrainingRequest, trainin
 const objectiveFor = (request: TrainingRequest, { training }: Split): TrainingObjective => ({
   ...request.objective,
   ...(hasRowWeights(training, request.options.classWeights) ? { rowWeights: true as const } : {}),
-  // Ranks that share rows validate by a plan of its own.
-  ...(request.options.validation === undefined || sharesRows(request) ? {} : { evaluate: true as const })
+  // Ranks that share a micro-batch validate by a plan of its own.
+  ...(request.options.validation === undefined || splitsMicroBatch(request) ? {} : { evaluate: true as const })
 })
 
 /** Images as they are normalised. */
@@ -263,7 +263,7 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
     }),
     TE.bind('evaluation', ({ built, planned, masks, split: { validation } }) =>
       TE.fromEither(
-        sharesRows(asked) && validation !== undefined && masks.validationGroups === undefined
+        splitsMicroBatch(asked) && validation !== undefined && masks.validationGroups === undefined
           ? planCropEvaluation(built, planned)
           : E.right(undefined)
       )

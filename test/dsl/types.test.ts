@@ -394,7 +394,7 @@ types('plans: right, or the same sentence', () => {
         case 16:
           return changed({ rematerialize: true, ...(place % 3 === 0 && { recompute: false, grid: { B: 1, H: 1, W: 1 } }) })
         case 17:
-          return changed({ shards: { B: place === 0 ? 2 : 1, H: place === 1 ? grids[1]!.H : 2 } })
+          return changed({ shards: { B: place % 2 === 0 ? 2 : 1, H: place === 1 ? grids[1]!.H : 2 } })
         default:
           return right
       }
@@ -447,7 +447,7 @@ types('plans: right, or the same sentence', () => {
     'must end after',
     'no layer',
     'cannot shard along',
-    'B must be 1',
+    'cannot shard along B H',
     'shards must be whole',
     'winograd: there is no layer',
     'is not in this segment',

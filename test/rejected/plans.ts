@@ -4,6 +4,7 @@ import {
   conv2d,
   denseBlock,
   globalAvgPool,
+  groupNorm,
   leakyRelu,
   linear,
   maxPool2d,
@@ -72,6 +73,14 @@ export const accepted = [
       { ...first, shards: { B: 1, H: 4 } },
       { ...second, shards: { B: 1, H: 4 } },
       { ...last, shards: { B: 1, H: 1 } }
+    ]
+  }),
+  planFor(network)({
+    ...right,
+    segments: [
+      { ...first, shards: { B: 2, H: 2 } },
+      { ...second, shards: { B: 4, H: 1 } },
+      { ...last, shards: { B: 4, H: 1 } }
     ]
   }),
   planFor(network)({
@@ -699,8 +708,8 @@ planFor(network)({
   segments: [
     {
       ...first,
-      // expects: segment 0..3: shards: ranks share micro-batches, not the images of one; B must be 1
-      shards: { B: 2, H: 1 }
+      // expects: segment 0..3: shards must be whole numbers above 0
+      shards: { B: 0.5, H: 2 }
     },
     second,
     last
@@ -884,6 +893,7 @@ planFor(branching)({
 
 /** Two normalisations of the network's input: at the front, and where a branch starts. */
 const normalising = model({ name: 'normalising', layers: [denseBlock([batchNorm(), relu, conv2d({ out: 1, k: 1 })]), denseBlock([relu])] })
+const grouped = model({ name: 'grouped', layers: [conv2d({ out: 8, k: 1 }), groupNorm({ groups: 2 }), conv2d({ out: 3, k: 1 })] })
 const twice = model({ name: 'twice', layers: [residual([relu, conv2d({ out: 3, k: 1 })], [batchNorm(), checkpoint]), globalAvgPool] })
 
 planFor(normalising)({
@@ -900,6 +910,22 @@ planFor(normalising)({
       grid: { B: 1, H: 4, W: 2 }
     },
     { ...last, from: 2, to: 7 }
+  ]
+})
+
+planFor(grouped)({
+  ...right,
+  model: 'grouped',
+  layers: ['conv2d 8 k1', 'groupNorm 2', 'conv2d 3 k1', 'pixelCrossEntropy'],
+  order: [0, 1, 2, 3],
+  segments: [
+    {
+      ...last,
+      from: 0,
+      to: 4,
+      // expects: segment 0..4: cannot shard along B; groupNorm needs the statistics of the whole tensor before it, so a segment must end before it
+      shards: { B: 2, H: 1 }
+    }
   ]
 })
 

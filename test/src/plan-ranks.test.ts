@@ -72,7 +72,7 @@ test('ranks exchange rows in bf16, and sums over them in float32', async () => {
 test('rows of many images with many channels are shared, and proved as fast as those of one', async () => {
   const deep = model({
     name: 'deep',
-    input: [16, 3, 16, 16],
+    input: [15, 3, 16, 16],
     layers: [conv2d({ out: 512, k: 3, p: 1 }), relu, conv2d({ out: 512, k: 3, p: 1 }), relu, globalAvgPool, linear({ out: 2 })]
   })
   const { ranks, verifiedMs } = await onRanks({ model: deep, strategy: 'plain', device: 'devices/v100-16gb.json' })
@@ -121,23 +121,23 @@ test('a plan file says which segments ranks share, and is held to it', async () 
   const alike = await valueOf(given(2, 2, 1, 1))
   assert.ok(alike.predictedStepMs !== shared.predictedStepMs)
   for (const [counts, sentence] of [
-    [[2, 3, 2, 1], 'segment 1..3: shards: 2 ranks share rows, so H must be 2 or 1, not 3.'],
+    [[2, 3, 2, 1], 'segment 1..3: shards: 2 ranks share each segment, so B times H must be 2, or both 1; they are 1 and 3.'],
     [[2, 2, 2, 2], 'segment 5..7: cannot shard along H; linear allows B.']
   ] as const)
     assert.match((await failureOf(given(...counts))).message, sentence)
   writeFileSync(out, JSON.stringify({ ...file, objective: 'train with sgd' }))
   const alone = await failureOf(plan({ ...options, plan: out }))
-  assert.match(alone.message, 'segment 0..1: shards: no ranks share rows here; H must be 1, not 2.')
+  assert.match(alone.message, 'segment 0..1: shards: no ranks share images or rows here; B and H must be 1, not 1 and 2.')
 })
 
-test('micro-batches are shared where each rank gets as many and that is faster, and else rows', async () => {
+test('micro-batches are shared where each rank gets as many and that is faster, and else images and rows', async () => {
   const meshes = await Promise.all([4, 3, 1].map((accumulate) => onRanks({ ranks: 4, accumulate, input: [2, 3, 64, 32] })))
   assert.equal(
     meshes.map(({ ranks }) => ranks!.mesh),
     [
       { microBatches: 4, rows: 1 },
-      { microBatches: 1, rows: 4 },
-      { microBatches: 1, rows: 4 }
+      { microBatches: 1, rows: 2, images: 2 },
+      { microBatches: 1, rows: 2, images: 2 }
     ]
   )
 })
@@ -168,6 +168,8 @@ test('of meshes the fastest is planned for: micro-batches as far as they go, and
   assert.equal(await meshOf(4, 4), { microBatches: 4, rows: 1 })
   assert.equal(await meshOf(8, 4), { microBatches: 4, rows: 2 })
   assert.equal(await meshOf(4, 3), { microBatches: 1, rows: 4 })
+  const batches = plan({ ...asked, model: 'resnet18', input: [4, 3, 512, 512], ranks: 4 })
+  assert.equal((await valueOf(batches)).ranks!.mesh, { microBatches: 1, rows: 1, images: 4 })
 })
 
 for (const [ranks, mesh] of [

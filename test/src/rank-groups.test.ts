@@ -73,6 +73,24 @@ for (const [what, size, more, sentence] of [
     {},
     '3 groups of 2 ranks share the micro-batches of an update: give --accumulate 3, or a multiple of it, in place of 4'
   ],
+  [
+    'groups of so many parts of images and rows that there are none',
+    6,
+    { shardImages: 2 },
+    '6 ranks make no groups of 4 that share images and rows: start a multiple of 4, or give --shard-images and --shard-rows a divisor of 6'
+  ],
+  [
+    'images and rows in as many parts as there are',
+    4,
+    { shardImages: true, shardRows: true },
+    '--shard-images and --shard-rows: say of one of them into how many parts'
+  ],
+  [
+    'more parts of images than there are',
+    8,
+    { shardImages: 4 },
+    'classifier: 4 groups of ranks cannot share the 2 images of a batch, each some of them; take fewer, or a larger batch.'
+  ],
   ['a group of none', 2, { shardRows: 0 }, 'shardRows is 0, not true, false or a whole number from 1 upwards']
 ] as const)
   test(`${what}: one sentence on all ranks`, async () => {

@@ -91,6 +91,34 @@ test('a plan that does not fit another rank is followed by one for that rank', a
   for (const { loss } of reports) assertCloseLosses(loss, one.loss)
 })
 
+test('ranks that share images, and rows of each, train as one process does', async () => {
+  const batched = { model: rowClassifier, input: [4, 3, 64, 32], steps: 4, budget: '100%' }
+  const one = must(await train(rowOptions(batched))())
+  for (const [size, sharing] of [
+    [2, { shardImages: true }],
+    [4, { shardImages: true }],
+    [4, { shardImages: true, shardRows: 2 }],
+    [4, { shardImages: 2, accumulate: 2 }],
+    [8, { shardImages: 2, shardRows: 2 }]
+  ] as const) {
+    const reports = (await trainOnRanks(size, () => rowOptions({ ...batched, ...sharing }))).map(must)
+    for (const { loss } of reports) assertCloseLosses(loss, one.loss)
+  }
+})
+
+test('ranks that share images normalise by statistics of all of them, as one process does, and validate', async () => {
+  const more = { device: 'reference', input: [4, 3, 64, 64], steps: 3, network, validation: 0.34 } as const
+  const one = must(await train(options(more))())
+  const validated = (validation: { readonly loss: number }): number => validation.loss
+  for (const sharing of [{ shardImages: true }, { shardImages: 2, shardRows: true }] as const) {
+    const reports = (await trainOnRanks(4, () => options({ ...more, ...sharing }))).map(must)
+    for (const { loss, validations } of reports) {
+      assertCloseLosses(loss, one.loss)
+      assertCloseLosses(validations!.map(validated), one.validations!.map(validated))
+    }
+  }
+})
+
 test('ranks that share rows train within a budget of each on the host', async () => {
   const one = must(await train(rowOptions({ steps: 3, budget: '100%' }))())
   const reports = (await trainOnRanks(2, () => rowOptions({ steps: 3, hostBudget: '1MB', shardRows: true }))).map(must)
