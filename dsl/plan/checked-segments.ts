@@ -161,7 +161,11 @@ type StatisticsError<
     : never
   : undefined
 /** Of single images too none are taken inside what ranks share: they merge them where segments end. */
-type CutStatistics<Needed, D extends string, Verb extends string> = Verb extends 'shard' ? ([Needed] extends [never] ? never : D) : D & Needed
+type CutStatistics<Needed, D extends string, Verb extends string> = Verb extends 'shard'
+  ? [Needed] extends [never]
+    ? never
+    : D
+  : D & Needed
 type BackOf<X extends Entry> = X extends readonly [...unknown[], infer Back extends number] ? Back : 0
 type Untileable<
   X extends Entry,

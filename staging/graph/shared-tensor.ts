@@ -116,8 +116,7 @@ const partsHeld = (
   const read = (readers ?? []).map((reader) =>
     ofRanks(findShard(graph, reader)!, (axis, count) => axisParts(graph, reader, axis, count).held.get(tensor)!)
   )
-  const heldBy = (rank: number): ImageRows =>
-    readers === undefined ? all : read.map((ranks) => ranks[rank]!).reduce(union, owned[rank]!)
+  const heldBy = (rank: number): ImageRows => (readers === undefined ? all : read.map((ranks) => ranks[rank]!).reduce(union, owned[rank]!))
   return owned.map((part, rank) => ({ owned: part, held: heldBy(rank) }))
 }
 

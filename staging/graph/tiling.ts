@@ -123,8 +123,7 @@ const findTileRuns = (
 }
 
 const knownRuns = memoizePerObject(
-  (_: Graph, { from, to }: Span, axis: TileAxis, tiles: number, { count, index }: AxisPart) =>
-    [from, to, axis, tiles, count, index].join(),
+  (_: Graph, { from, to }: Span, axis: TileAxis, tiles: number, { count, index }: AxisPart) => [from, to, axis, tiles, count, index].join(),
   findTileRuns
 )
 

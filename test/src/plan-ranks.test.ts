@@ -61,6 +61,20 @@ test('a rank receives the rows that it reads of others, the gradients of its own
   assert.is(exchanged.get('gradients')!.bytes, 434 * 4)
 })
 
+test('ranks that share images receive statistics of others alone, and rows where they share those too', async () => {
+  const sharing = async (size: number) => {
+    const { mesh, exchanged, receivedBytes } = (await onRanks({ network: '10Gb/s,20us', input: [2, 3, 64, 32], ranks: size })).ranks!
+    const beside = exchanged.filter(({ what }) => what !== 'gradients')
+    assert.is(
+      receivedBytes.reduce((sum, bytes) => sum + bytes, 0),
+      beside.reduce((sum, { bytes }) => sum + bytes, 0)
+    )
+    return { mesh, received: beside.map(({ what }) => what) }
+  }
+  assert.equal(await sharing(2), { mesh: { microBatches: 1, rows: 1, images: 2 }, received: ['statistics'] })
+  assert.equal(await sharing(4), { mesh: { microBatches: 1, rows: 2, images: 2 }, received: ['rows', 'statistics'] })
+})
+
 test('ranks exchange rows in bf16, and sums over them in float32', async () => {
   const { ranks } = await onRanks({ network: '10Gb/s,20us', precision: 'bf16' })
   const exchanged = new Map(ranks!.exchanged.map((one) => [one.what, one]))

@@ -67,6 +67,14 @@ for (const count of [1, 2, 3])
     for (const { shard } of programs) assert.equal(shard!.merged, ['moments of 1', 'sums of 1'])
   })
 
+test('a batch in as many tiles as images, and then in half as many, is sound', () => {
+  const given = [conv2d({ out: 4, k: 3, p: 1 }), globalAvgPool, linear({ out: 3 }), relu, linear({ out: 2 })] as const
+  const inTiles = (from: number, to: number, B: number): Segment => ({ ...segment(from, to), grid: { B, H: 1, W: 1 }, recompute: true })
+  const request = requestFor(given, [segment(0, 2), inTiles(2, 4, 4), inTiles(4, 6, 2)], {})
+  const { program } = must(stage({ ...request, model: { ...request.model, input: [4, 3, 16, 8] } }))
+  assert.is(isLeft(verify(program)), false)
+})
+
 test('Programs of ranks whose loss is of overlaps are sound, and merge them', () => {
   const given = [conv2d({ out: 4, k: 3, p: 1 }), relu, conv2d({ out: 3, k: 3, p: 1 }), overlapLoss({ loss: 'dice+cross-entropy' })] as const
   const programs = [0, 1, 2].map((index) => {
@@ -223,6 +231,30 @@ for (const [what, programs, sentence] of [
   ]
 ] as const)
   test(`Programs are refused with ${what}`, () => assert.match(sentenceOf(programs), sentence))
+
+/** Programs of ranks that share images, and rows of each, of a batch of two. */
+const imagePrograms = (count: number): readonly Program[] =>
+  Array.from({ length: count }, (_, index) => {
+    const request = requestFor(normalising, [segment(0, 1), segment(1, 5, 2), segment(5, 7)], { shard: { count, index, images: 2 } })
+    return must(stage({ ...request, model: { ...request.model, input: [2, 3, 64, 32] } })).program
+  })
+
+for (const count of [2, 4])
+  test(`Programs of ${count} ranks that share images are sound, and refused with images that no rank has`, () => {
+    const programs = imagePrograms(count)
+    assert.is(sentenceOf(programs), 'nothing is wrong')
+    const withImages = ([from, to]: readonly [number, number]): readonly Program[] =>
+      programs.map((program, rank) => ({
+        ...program,
+        buffers: program.buffers.map((buffer) =>
+          rank >= count / 2 && buffer.share?.kind === 'part' && buffer.role === 'boundary'
+            ? { ...buffer, share: { ...buffer.share, own: { ...buffer.share.own, images: [from, to] } } }
+            : buffer
+        )
+      }))
+    assert.match(sentenceOf(withImages([0, 2])), /^image 0 of the output of 0 is not just one rank's\.$/)
+    assert.match(sentenceOf(withImages([1, 1])), /^image 1 of the output of 0 is no rank's\.$/)
+  })
 
 /** Programs of groups of two ranks that normalise, whose groups share micro-batches. */
 const groupedPrograms = [0, 1].map(

@@ -123,7 +123,11 @@ const trainAlike = async (
         ...(seed % 2 === 0 && { overlapReduction: seed % 4 === 0 || Array.from({ length: 12 }, () => draw(0, 2)) }),
         ...(seed % 3 > 0 && { edgeTilesFirst: true as const })
       }
-      const stepGraph = createStepGraph(graph, { ...objective, shard: { ...mesh, index: (count / mesh.images - 1) >> 1 } }, { kind: 'float' })
+      const stepGraph = createStepGraph(
+        graph,
+        { ...objective, shard: { ...mesh, index: (count / mesh.images - 1) >> 1 } },
+        { kind: 'float' }
+      )
       const modelled = must(deviceModel(device, device === 'reference' ? 'float64' : 'float32', 2))
       const swapSchedule = randomSwapSchedule(draw, buildTimeline(stepGraph, modelled, segments))
       if (swapSchedule.length > 0) swapping++
@@ -217,7 +221,10 @@ for (const pool of [globalAvgPool, globalMaxPool])
     const updates = [[imagesOf(12, () => draw(-1000, 1000) / 1000)], [imagesOf(12, () => draw(-1000, 1000) / 1000)]]
     for (const device of devices) {
       const execution = { ...precise, device, segments: [inRows(0, 2), inRows(2, 4), inRows(4, 6)] }
-      await assertTrainAlike(execution, { kind: 'train', optimizer: optimizers[1]! }, rowsOf(3), updates, { tensors: 2 ** -8, losses: 2 ** -8 })
+      await assertTrainAlike(execution, { kind: 'train', optimizer: optimizers[1]! }, rowsOf(3), updates, {
+        tensors: 2 ** -8,
+        losses: 2 ** -8
+      })
     }
   })
 

@@ -146,5 +146,13 @@ export const wholeTensor = (
   const { images, rows }: ImageRanges = share?.kind === 'part' ? share.held : { images: [0, batch], rows: [0, height] }
   const [layout, extents] = [scope.layouts[tensor]!, [images[1] - images[0], channels, rows[1] - rows[0], width] as const]
   const buffer = { ...scope.builder.buffer(identity, tensorBytes(layout, extents, scope.activationBytes), role), ...(share && { share }) }
-  return { buffer, identity, address: arenaOperand(buffer), extents, layout, ...(images[0] > 0 && { firstImage: images[0] }), ...(rows[0] > 0 && { firstRow: rows[0] }) }
+  return {
+    buffer,
+    identity,
+    address: arenaOperand(buffer),
+    extents,
+    layout,
+    ...(images[0] > 0 && { firstImage: images[0] }),
+    ...(rows[0] > 0 && { firstRow: rows[0] })
+  }
 }
