@@ -160,7 +160,7 @@ type StatisticsError<
           : `${Untileable<X, Needed, Verb>} tensor before it, so a segment must end before it`
     : never
   : undefined
-/** Of single images too none are taken inside what ranks share: they merge them where segments end. */
+/** Inside what ranks share none are taken, of single images neither: segments end before. */
 type CutStatistics<Needed, D extends string, Verb extends string> = Verb extends 'shard'
   ? [Needed] extends [never]
     ? never

@@ -47,7 +47,7 @@ export const trainingOnMesh = (objective: Training, mesh: Mesh, index: number): 
  */
 export const plannedRank = ({ rows }: Mesh): number => (rows - 1) >> 1
 
-/** A setup's training on a mesh, as the rank at an index has it of those that share a micro-batch. */
+/** A setup's training on a mesh, as the rank at an index of a group has it. */
 export const onMesh = (built: SetupGraph, mesh: Mesh, index: number): SetupGraph =>
   built.objective.kind === 'train' ? { ...built, objective: trainingOnMesh(built.objective, mesh, index) } : built
 

@@ -47,10 +47,10 @@ export interface Training {
    */
   readonly ranks?: number
   /**
-   * The processes that share the images of each batch, or their rows, and which of them this one
-   * is: each leaves the gradients of its part to the section `reduce`, which adds those of all ranks
-   * in the order of micro-batches, and of images and rows within one. Without `ranks` each process
-   * runs all micro-batches.
+   * The processes that share the images of each batch, or their rows, and which of them this is:
+   * each leaves the gradients of its part to the section `reduce`, which adds those of all in the
+   * order of micro-batches, and of images and rows within one. Without `ranks` each process runs
+   * all micro-batches.
    */
   readonly shard?: Shard
   /**

@@ -66,7 +66,7 @@ const proveMatching = (section: string, programs: readonly Program[], codes: rea
 
 const sameImages = (a: ImageRanges, b: ImageRanges): boolean => a.images[0] === b.images[0] && a.images[1] === b.images[1]
 
-/** Each row of each image of a tensor is one rank's: those with the same images follow each other. */
+/** Each row of each image is one rank's; those with the same images follow each other. */
 const provePartition = (name: string, shares: readonly (TensorShare | undefined)[]): void => {
   const [first] = shares
   const own = shares.flatMap((share, rank) => {

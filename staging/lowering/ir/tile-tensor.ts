@@ -19,7 +19,7 @@ export interface TileTensor {
   readonly address: UnplacedOperand
   readonly extents: Extents
   readonly layout: Layout
-  /** The image and the row of the tensor with which it begins, where it has not all; 0 where absent. */
+  /** The image and the row with which it begins, where it has not all of them; 0 where absent. */
   readonly firstImage?: number
   readonly firstRow?: number
 }

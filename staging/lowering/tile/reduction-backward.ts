@@ -142,9 +142,9 @@ const copyOfRows = (scope: ModelScope, tensor: TileTensor, region: Region): Tile
 }
 
 /**
- * After the tiles, where ranks share a batch: the gradient of a normalisation's input, which is that
- * of its output by a factor, less means. A rank has contributions to rows of others too: it makes
- * what the factor makes of them, and the means are taken away by the rank whose rows they are.
+ * After the tiles, where ranks share a batch: the gradient of a normalisation's input, which is
+ * that of its output by a factor, less means. A rank has contributions to what is others' too: it
+ * makes what the factor makes of them, and whose they are takes the means away.
  */
 export const emitPendingGradientOfPart = (scope: ModelScope, position: number, complete: CompleteReduction, own: ImageRows): void => {
   const { source, dy, gradient, slope } = complete
