@@ -7,6 +7,7 @@ import { type CropPlacement, extentInImage, placeUnflippedCrop } from '../images
 import { isMask, getLabelKind, labelNumbers } from '../images/labels'
 import type { Dataset, Example } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
+import type { Interval } from '../../staging'
 import type { Failure, Outcome } from '../failure'
 import { type Draw, cropCorner, createSampler, drawReplacement } from './sampling'
 import { type Augmentation, type ColourJitter, createAugmenter } from './augmentation'
@@ -17,6 +18,7 @@ import { type StainChange, type StainJitter, createStainDraws, jitterStains } fr
 
 /** The images and labels of one micro-step. */
 export interface Batch {
+  /** Where the step reads some of them, one of those stands for each that it does not. */
   readonly images: readonly Image[]
   /**
    * Labels [B], or [B, H, W] where pixels have them; of sets of classes 1 or 0 [B, classes], and
@@ -71,6 +73,8 @@ interface BatchOptions {
   readonly stainJitter?: StainJitter | undefined
   readonly loader: ImageLoader
   readonly regions: CropRegions
+  /** The rows whose images the step reads here, where ranks share them; all where absent. */
+  readonly rowsRead?: Interval | undefined
   /** Told what cannot be read of which image; another crop is drawn. */
   readonly onSkipped?: (failure: Failure, image: string, draw: SkippedDraw) => void
 }
@@ -149,6 +153,21 @@ const loadRow = ({ example, place, augmentation, stains }: Row, { loader, crop }
     TE.map((image): Image => ({ ...augmentation, ...image }))
   )
 
+/** The images of rows from `first` on: those that the step reads. */
+const loadImages = (rows: readonly Row[], first: number, options: BatchOptions): Outcome<readonly (Image | undefined)[]> => {
+  const { from, to } = options.rowsRead ?? { from: 0, to: options.batch }
+  const isRead = (index: number): boolean => from <= first + index && first + index < to
+  return TE.traverseSeqArray(([index, row]: readonly [number, Row]) => (isRead(index) ? loadRow(row, options) : TE.right(undefined)))([
+    ...rows.entries()
+  ])
+}
+
+/** All rows have an image: one that is read stands for each that is not. */
+const fillImages = (images: readonly (Image | undefined)[]): readonly Image[] => {
+  const read = images.find((image) => image !== undefined)!
+  return images.map((image) => image ?? read)
+}
+
 /** After so many draws in a row that cannot be read, the data are to be looked at. */
 const maxAttempts = 10
 
@@ -163,12 +182,17 @@ const maxSettled = 10_000
 export const createBatches = (options: BatchOptions): Batches => {
   const { loader, onSkipped, classes } = options
   const rowsOf = createRows(options)
-  const loadRows = (rows: readonly Row[]): Outcome<Batch> =>
+  const loadParts = (rows: readonly Row[], first: number) =>
     pipe(
       TE.Do,
-      TE.bind('images', () => TE.traverseSeqArray((row: Row) => loadRow(row, options))(rows)),
+      TE.bind('images', () => loadImages(rows, first, options)),
       TE.bind('target', () => loadTarget(rows, loader, classes))
     )
+  const loadRows = (rows: readonly Row[]): Outcome<Batch> =>
+    TE.map(({ images, target }: { readonly images: readonly (Image | undefined)[]; readonly target: Batch['target'] }): Batch => ({
+      images: fillImages(images),
+      target
+    }))(loadParts(rows, 0))
   const createWith = (load: Batches['load'], rows: (microStep: number) => Outcome<readonly Row[]>): Batches => ({
     load,
     examples: (microStep) => TE.map((found: readonly Row[]) => found.map(({ example }) => example))(rows(microStep)),
@@ -190,12 +214,12 @@ export const createBatches = (options: BatchOptions): Batches => {
   /** Row by row, each drawn anew until it can be read. */
   const loadAndSettle = async (microStep: number, least: Attempts): Promise<E.Either<Failure, Batch>> => {
     const attempts = Array.from({ length: options.batch }, (_, row) => least[row] ?? 0)
-    const [images, labels]: [Image[], number[]] = [[], []]
+    const [images, labels]: [(Image | undefined)[], number[]] = [[], []]
     for (let row = 0; row < options.batch;) {
       const drawn = rowsOf(microStep, attempts)[row]!
       const loaded = await pipe(
-        loadRows([drawn]),
-        TE.chainFirst(({ images: [image] }) => readThrough(options.crop)(image!))
+        loadParts([drawn], row),
+        TE.chainFirst(({ images: [image] }): Outcome<unknown> => (image === undefined ? TE.right(image) : readThrough(options.crop)(image)))
       )()
       if (E.isRight(loaded)) {
         images.push(...loaded.right.images)
@@ -209,7 +233,7 @@ export const createBatches = (options: BatchOptions): Batches => {
       onSkipped(loaded.left, drawn.example.path, { microStep, row, attempt })
     }
     settle(microStep, attempts)
-    return E.right({ images, target: labels })
+    return E.right({ images: fillImages(images), target: labels })
   }
   const loading = new Map<number, Promise<E.Either<Failure, Batch>>>()
   /** What is being loaded ahead is not loaded, and counted, a second time. */

@@ -2,7 +2,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type DeviceName, type StepIo, copyTensors, createStepIo } from '../../native'
-import { isNormalised, ranksOfOptimizer } from '../../staging'
+import { imagesRead, isNormalised, ranksOfOptimizer } from '../../staging'
 import type { SeenCrop } from '../images/seen-crop'
 import { present } from '../options/present'
 import { shareWeights } from '../ranks/share-weights'
@@ -194,7 +194,8 @@ const trainOn =
     const crop = cropExtent(program)
     const loader = createImageLoader({ crop, batch, rotate, resolution: request.resolution, pixelBytes: prepared.channels.pixelBytes })
     const { regions } = prepared
-    const drawn = { dataset: training, classes, seed, batch, crop, flip, rotate, colourJitter, stainJitter, loader, regions }
+    const drawing = { dataset: training, classes, seed, batch, crop, flip, rotate, colourJitter, stainJitter, loader, regions }
+    const drawn = { ...drawing, rowsRead: imagesRead(planned.staged) }
     const { batches, agreeOnDraws: agree } = createAgreedBatches(prepared, drawn, skipped)
     const stop = () => network.interrupt()
     // Ranks end together, after a step.

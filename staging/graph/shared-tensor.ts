@@ -128,6 +128,12 @@ const findReaders = (graph: Graph, segments: readonly TiledSpan[], tensor: numbe
 export const readersInParts = (graph: Graph, segments: readonly TiledSpan[], tensor: number): readonly Span[] =>
   graph.shard === undefined ? [] : findReaders(graph, segments, tensor).filter((reader) => findShard(graph, reader) !== undefined)
 
+/** The images of the network's input that this rank's tiles read. */
+export const imagesRead = (graph: Graph, segments: readonly TiledSpan[]): Interval =>
+  findReaders(graph, segments, 0)
+    .map((segment) => hull(tileRuns(graph, segment, 'B', segment.grid.B)!, (run) => run.held.get(0)!, 0))
+    .reduce(unionInterval)
+
 /**
  * What of a tensor that all ranks have one counts as its own where each row must be one rank's:
  * rows of all images.

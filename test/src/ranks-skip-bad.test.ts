@@ -10,7 +10,7 @@ import { must } from '../must'
 import { noise } from './example-images'
 import { writePng } from './image-files'
 import { valueOf } from './outcome'
-import { classifierOptions, failuresOf, trainOnRanks } from './rank-trainings'
+import { assertCloseLosses, classifierOptions, failuresOf, trainOnRanks } from './rank-trainings'
 import { skipping } from './masked-images'
 import { temporaryFolder } from './temporary-folder'
 
@@ -95,13 +95,18 @@ for (const [name, more] of [
     }
   })
 
-test('ranks that share rows draw alike, and count a crop once', async () => {
-  const { reports } = await trained(2, () => ({ shardRows: true, accumulate: 2, input: [2, 3, 64, 64] }))
-  assert.equal(counted(reports[1]!), counted(reports[0]!))
-  const [alone] = (await trained(1, () => ({ accumulate: 2, input: [2, 3, 64, 64] }))).reports
-  assert.ok(alone!.skippedCrops! > 0)
-  assert.is(reports[0]!.skippedCrops, alone!.skippedCrops)
-})
+for (const [what, sharing] of [
+  ['rows', { shardRows: true }],
+  ['images, of which each reads its own', { shardImages: true }]
+] as const)
+  test(`ranks that share ${what} draw alike, and count a crop once`, async () => {
+    const { reports } = await trained(2, () => ({ ...sharing, device: 'reference', accumulate: 2, input: [2, 3, 64, 64] }))
+    assert.equal(counted(reports[1]!), counted(reports[0]!))
+    const [alone] = (await trained(1, () => ({ device: 'reference', accumulate: 2, input: [2, 3, 64, 64] }))).reports
+    assert.ok(alone!.skippedCrops! > 0)
+    assert.is(reports[0]!.skippedCrops, alone!.skippedCrops)
+    assertCloseLosses(reports[0]!.loss, alone!.loss)
+  })
 
 test('groups of ranks that share rows draw as one group does, and count a crop once', async () => {
   const on = (size: number) => trained(size, () => ({ shardRows: 2, input: [2, 3, 64, 64] }))
