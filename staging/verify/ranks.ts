@@ -6,6 +6,7 @@ import { gradientNames, listExchanges, nameOfSent, type NetworkInstruction } fro
 import type { ProgramShard } from '../program/program-shard'
 import type { ImageRanges, TensorShare } from '../program/program-buffer'
 import { catchFault, fail, type VerifierFault } from './fault'
+import { type PackingCopies, isTakenInOrder, listPackingCopies, reasonAgainstMessage } from './messages'
 import { listSections } from './sections'
 
 const refuse = (message: string): never => fail({ kind: 'exchange', message: `${message}.` })
@@ -27,11 +28,28 @@ const listShards = (programs: readonly Program[]): readonly ProgramShard[] => {
 /** The sections in which each rank exchanges with all; in others with its group, but gradients. */
 const ofAllGroups = ['reduce', 'update', 'save']
 
+/** What one rank has packed for another, that takes as what it is. */
+const proveMessage = (
+  section: string,
+  round: number,
+  [from, to]: readonly [number, number],
+  copies: readonly PackingCopies[],
+  all: readonly NetworkInstruction[]
+): void => {
+  const [sender, receiver] = [all[from]!, all[to]!]
+  if (sender.kind !== 'exchange' || receiver.kind !== 'exchange') return
+  const sent = sender.sends.find(({ rank }) => rank === to)!
+  const received = receiver.receives.find(({ rank }) => rank === from)!
+  const reason = reasonAgainstMessage([copies[from]!, copies[to]!], [sent, received], from)
+  if (reason !== undefined) refuse(`${section}: what exchange ${round} brings of rank ${from} to rank ${to} ${reason}`)
+}
+
 /** What a rank sends in its n-th exchange of a section, the others receive in theirs. */
 const proveMatching = (section: string, programs: readonly Program[], codes: readonly (readonly Instruction[])[]): void => {
   const { groups } = programs[0]!.shard!
   const gradients = gradientNames(programs[0]!.persistentTensors)
   const lists = codes.map(listExchanges)
+  const copies = programs.map((program, rank) => listPackingCopies(program, codes[rank]!))
   const [first] = lists
   lists.forEach((list, rank) => {
     if (list.length !== first!.length)
@@ -60,7 +78,12 @@ const proveMatching = (section: string, programs: readonly Program[], codes: rea
         const [sent, received] = [bytesBetween(from, 'sends', to), bytesBetween(to, 'receives', from)]
         if (sent !== received)
           refuse(`${section}: exchange ${round} brings ${sent} bytes of rank ${from} to rank ${to}, which receives ${received}`)
+        if (sent > 0) proveMessage(section, round, [from, to], copies, all)
       }
+    all.forEach((one, rank) => {
+      if (one.kind === 'exchange' && !isTakenInOrder(copies[rank]!, one))
+        refuse(`${section}: exchange ${round} is not taken in the order of ranks by rank ${rank}`)
+    })
   })
 }
 

@@ -162,6 +162,9 @@ test('zeros that are read again are zeros still', () => {
 /** Rows that begin elsewhere. */
 const moved = ({ images, rows: [from, to] }: ImageRanges, by: number): ImageRanges => ({ images, rows: [from + by, to] })
 
+type Launch = Extract<Instruction, { readonly kind: 'launch' }>
+type Box = Extract<Program['kernels'][number], { readonly kind: 'copyBox' }>
+
 const ofRank = (rank: number, change: (program: Program) => Program): readonly Program[] =>
   sound.map((program, index) => (index === rank ? change(program) : program))
 
@@ -231,6 +234,59 @@ for (const [what, programs, sentence] of [
   ]
 ] as const)
   test(`Programs are refused with ${what}`, () => assert.match(sentenceOf(programs), sentence))
+
+/** The copies of a Program's step that pack rows for others, or take those of others, by position. */
+const packing = (side: 'sends' | 'receives') => (program: Program) => {
+  const of = program.step.code.flatMap((one) => (one.kind === 'exchange' ? one[side].map(({ at }) => at.base) : []))
+  const packed = side === 'sends' ? 1 : 0
+  return program.step.code.findIndex(
+    (one) => one.kind === 'launch' && program.kernels[one.kernel]!.kind === 'copyBox' && of.includes(one.operands[packed]!.base)
+  )
+}
+
+/** These Programs, of which a rank's first copy of a side is changed. */
+const withCopy = (rank: number, side: 'sends' | 'receives', change: (copy: Launch, program: Program) => readonly [Launch, Program]) =>
+  ofRank(rank, (program) => {
+    const at = packing(side)(program)
+    const [copy, changed] = change(program.step.code[at] as Launch, program)
+    return { ...changed, step: { ...changed.step, code: program.step.code.with(at, copy) } }
+  })
+
+/** A copy whose operand in a tensor begins so many bytes further. */
+const movedBy =
+  (operand: 0 | 1, bytes: number) =>
+  (copy: Launch, program: Program): readonly [Launch, Program] => [
+    { ...copy, operands: copy.operands.with(operand, { ...copy.operands[operand]!, base: copy.operands[operand]!.base + bytes }) },
+    program
+  ]
+
+/** Bytes of a row of 32 pixels in float64. */
+const row = 32 * 8
+
+for (const [what, programs, sentence] of [
+  [
+    'other rows than are taken',
+    withCopy(1, 'sends', movedBy(0, row)),
+    /^step: what exchange 0 brings of rank 1 to rank 0 is rows \d+ \.\. \d+ of images 0 \.\. 1 of "the output of 1", and is taken as rows \d+ \.\. \d+ of images 0 \.\. 1 of "the output of 1"$/
+  ],
+  [
+    'parts of rows',
+    withCopy(1, 'sends', movedBy(0, 8)),
+    /^step: what exchange 0 brings of rank 1 to rank 0 is packed by no one copy of whole rows$/
+  ],
+  [
+    'rows that are added where they are taken',
+    withCopy(0, 'receives', (copy, program) => [
+      { ...copy, kernel: program.kernels.length },
+      { ...program, kernels: [...program.kernels, { ...(program.kernels[copy.kernel] as Box), add: 1 }] }
+    ]),
+    /^step: what exchange 0 brings of rank 1 to rank 0 is rows .* of "the output of 1", and is added there$/
+  ]
+] as const)
+  test(`Programs of ranks do not go together that exchange ${what}`, () => {
+    const together = verifyRanks(programs)
+    assert.match(isLeft(together) ? together.left.message.replace(/\.$/, '') : '', sentence)
+  })
 
 /** Programs of ranks that share images, and rows of each, of a batch of two. */
 const imagePrograms = (count: number): readonly Program[] =>

@@ -1,0 +1,121 @@
+import { elementSizes } from '../kernels/precision'
+import type { Address, Offset } from '../program/address'
+import type { Instruction, Program } from '../program/program'
+import type { ProgramBuffer, Range } from '../program/program-buffer'
+import type { Exchange, Message } from '../program/rank-instructions'
+
+type CopyBox = Extract<Program['kernels'][number], { readonly kind: 'copyBox' }>
+
+/** A copy between a tensor and what is packed for another rank, or comes packed from it. */
+interface PackingCopy {
+  readonly place: number
+  readonly box: CopyBox
+  readonly buffer: ProgramBuffer
+  /** Bytes from the tensor's beginning. */
+  readonly offset: number
+  readonly strides: readonly number[]
+  readonly packedStrides: readonly number[]
+}
+
+/** The copies of a section's code, of which no loop holds any that packs. */
+export interface PackingCopies {
+  readonly program: Program
+  /** By the place of what is packed. */
+  readonly into: ReadonlyMap<string, readonly PackingCopy[]>
+  readonly outOf: ReadonlyMap<string, readonly PackingCopy[]>
+}
+
+const placeKey = ({ buffer, base }: Offset): string => `${buffer},${base}`
+
+/** Lists all copies that may pack what goes to other ranks, or take what comes of them. */
+export const listPackingCopies = (program: Program, code: readonly Instruction[]): PackingCopies => {
+  const { kernels, buffers } = program
+  const [into, outOf] = [new Map<string, PackingCopy[]>(), new Map<string, PackingCopy[]>()]
+  code.forEach((one, place) => {
+    const box = one.kind === 'launch' ? kernels[one.kernel] : undefined
+    if (one.kind !== 'launch' || box?.kind !== 'copyBox') return
+    const [source, destination] = one.operands as readonly [Address, Address]
+    const ofSource = [box.sourceStride0, box.sourceStride1, box.sourceStride2]
+    const ofDestination = [box.destinationStride0, box.destinationStride1, box.destinationStride2]
+    const add = (
+      to: Map<string, PackingCopy[]>,
+      [tensor, packed]: readonly Address[],
+      [strides, packedStrides]: readonly number[][]
+    ): void => {
+      const buffer = buffers[tensor!.buffer ?? -1]
+      if (buffer === undefined) return
+      const copy = { place, box, buffer, offset: tensor!.base - buffer.offset, strides: strides!, packedStrides: packedStrides! }
+      to.set(placeKey(packed!), [...(to.get(placeKey(packed!)) ?? []), copy])
+    }
+    add(into, [source, destination], [ofSource, ofDestination])
+    add(outOf, [destination, source], [ofDestination, ofSource])
+  })
+  return { program, into, outOf }
+}
+
+/** The one copy into, or out of, the place of a message; undefined where there is no such. */
+const findCopy = (copies: ReadonlyMap<string, readonly PackingCopy[]>, { at }: Message): PackingCopy | undefined => {
+  const found = copies.get(placeKey(at))
+  return found?.length === 1 ? found[0] : undefined
+}
+
+const size = ([from, to]: Range): number => to - from
+
+/** Whether repetitions lie so many elements apart, as far as there are any. */
+const liesApart = (counts: readonly number[], strides: readonly number[], wanted: readonly number[]): boolean =>
+  counts.every((count, level) => count === 1 || strides[level] === wanted[level])
+
+/** What of which tensor a copy takes, in the tensor's own rows; undefined where that is no rows. */
+const contentText = (program: Program, { box, buffer, offset, strides, packedStrides }: PackingCopy): string | undefined => {
+  const { n0, n1, n2, n3 } = box
+  const { activationBytes, parameterBytes } = elementSizes(program.precision)
+  const elementBytes = box.ofParameters === 1 ? parameterBytes : activationBytes
+  if (!liesApart([n0, n1, n2], packedStrides, [n1 * n2 * n3, n2 * n3, n3])) return undefined
+  if (buffer.share?.kind !== 'part') {
+    const isAll = offset === 0 && n0 * n1 * n2 * n3 * elementBytes === buffer.bytes
+    return isAll && liesApart([n0, n1, n2], strides, [n1 * n2 * n3, n2 * n3, n3]) ? `all of "${buffer.name}"` : undefined
+  }
+  const { held, rowBytes } = buffer.share
+  const [imageBytes, planeBytes] = [buffer.bytes / size(held.images), size(held.rows) * rowBytes]
+  const [image, rest] = [Math.floor(offset / imageBytes), offset % imageBytes]
+  const isInRows =
+    rest < planeBytes &&
+    rest % rowBytes === 0 &&
+    n3 * elementBytes === rowBytes &&
+    n1 * planeBytes === imageBytes &&
+    liesApart(
+      [n0, n1, n2],
+      strides.map((stride) => stride * elementBytes),
+      [imageBytes, planeBytes, rowBytes]
+    )
+  if (!isInRows) return undefined
+  const [firstImage, firstRow] = [held.images[0] + image, held.rows[0] + rest / rowBytes]
+  return `rows ${firstRow} .. ${firstRow + n2} of images ${firstImage} .. ${firstImage + n0} of "${buffer.name}"`
+}
+
+/** Whether what comes is added where it must be: gradients, and all parts of a sum but the first. */
+const isTakenRightly = ({ box, buffer: { share, role } }: PackingCopy, from: number): boolean =>
+  box.add === (share?.kind === 'part' ? (role === 'output-gradient' ? 1 : 0) : from === 0 ? 0 : 1)
+
+/**
+ * Why one rank does not take what another has packed for it as what it is: rows of a tensor as the
+ * same rows of the same tensor, added or copied; undefined where it does.
+ */
+export const reasonAgainstMessage = (
+  [sender, receiver]: readonly [PackingCopies, PackingCopies],
+  [sent, received]: readonly [Message, Message],
+  from: number
+): string | undefined => {
+  const [packed, taken] = [findCopy(sender.into, sent), findCopy(receiver.outOf, received)]
+  const [content, meant] = [packed && contentText(sender.program, packed), taken && contentText(receiver.program, taken)]
+  if (content === undefined || meant === undefined)
+    return `${content === undefined ? 'is packed' : 'is taken'} by no one copy of whole rows`
+  if (content !== meant) return `is ${content}, and is taken as ${meant}`
+  return isTakenRightly(taken!, from) ? undefined : `is ${content}, and is ${taken!.box.add === 1 ? 'added' : 'copied'} there`
+}
+
+/** Whether a rank takes what comes in an exchange in the order of ranks, as sums of it need. */
+export const isTakenInOrder = ({ outOf }: PackingCopies, { receives }: Exchange): boolean => {
+  const places = receives.map((message) => findCopy(outOf, message)?.place ?? -1)
+  return places.every((place, index) => index === 0 || places[index - 1]! < place)
+}
