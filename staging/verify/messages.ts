@@ -93,7 +93,7 @@ const contentText = (program: Program, { box, buffer, offset, strides, packedStr
   return `rows ${firstRow} .. ${firstRow + n2} of images ${firstImage} .. ${firstImage + n0} of "${buffer.name}"`
 }
 
-/** Whether what comes is added where it must be: gradients, and all parts of a sum but the first. */
+/** Whether what comes is added as it must be: gradients, and all parts of a sum but the first. */
 const isTakenRightly = ({ box, buffer: { share, role } }: PackingCopy, from: number): boolean =>
   box.add === (share?.kind === 'part' ? (role === 'output-gradient' ? 1 : 0) : from === 0 ? 0 : 1)
 

@@ -235,7 +235,7 @@ for (const [what, programs, sentence] of [
 ] as const)
   test(`Programs are refused with ${what}`, () => assert.match(sentenceOf(programs), sentence))
 
-/** The copies of a Program's step that pack rows for others, or take those of others, by position. */
+/** The first copy of a Program's step that packs rows for others, or takes theirs, by position. */
 const packing = (side: 'sends' | 'receives') => (program: Program) => {
   const of = program.step.code.flatMap((one) => (one.kind === 'exchange' ? one[side].map(({ at }) => at.base) : []))
   const packed = side === 'sends' ? 1 : 0
