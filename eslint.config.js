@@ -148,7 +148,7 @@ const stagingMayImport = {
     'plans',
     'program'
   ],
-  verify: ['kernels', 'program']
+  verify: ['decoding', 'kernels', 'program']
 }
 const stagingPart = (folder) => `staging-${folder.replace('/', '-')}`
 const stagingParts = Object.keys(stagingMayImport).map(stagingPart)

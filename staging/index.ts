@@ -83,7 +83,16 @@ export {
   type Training
 } from './graph/objective'
 export type { Source, StepGraph } from './graph/step-graph'
-export { verify, verifyRanks, type Verified, type VerifierFault } from './verify'
+export {
+  decodeRankSummary,
+  summariseRank,
+  verify,
+  verifyRanks,
+  verifySummaries,
+  type RankSummary,
+  type Verified,
+  type VerifierFault
+} from './verify'
 export { strategyNames, type StrategyName } from './strategies'
 export { fusibleTileAxes } from './graph/grid'
 export { tileCount, type Grid } from './graph/span'

@@ -18,7 +18,9 @@ import { proveSeeds } from './seeds'
 import { proveAllRead } from './unread'
 
 export type { FaultKind, VerifierFault } from './fault'
-export { verifyRanks } from './ranks'
+export { type RankSummary, summariseRank } from './rank-summary'
+export { decodeRankSummary } from './rank-summary-codec'
+export { verifyRanks, verifySummaries } from './ranks'
 
 /** The figures that are proven of a Program. */
 export interface Verified {

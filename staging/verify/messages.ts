@@ -97,21 +97,22 @@ const contentText = (program: Program, { box, buffer, offset, strides, packedStr
 const isTakenRightly = ({ box, buffer: { share, role } }: PackingCopy, from: number): boolean =>
   box.add === (share?.kind === 'part' ? (role === 'output-gradient' ? 1 : 0) : from === 0 ? 0 : 1)
 
-/**
- * Why one rank does not take what another has packed for it as what it is: rows of a tensor as the
- * same rows of the same tensor, added or copied; undefined where it does.
- */
-export const reasonAgainstMessage = (
-  [sender, receiver]: readonly [PackingCopies, PackingCopies],
-  [sent, received]: readonly [Message, Message],
-  from: number
-): string | undefined => {
-  const [packed, taken] = [findCopy(sender.into, sent), findCopy(receiver.outOf, received)]
-  const [content, meant] = [packed && contentText(sender.program, packed), taken && contentText(receiver.program, taken)]
-  if (content === undefined || meant === undefined)
-    return `${content === undefined ? 'is packed' : 'is taken'} by no one copy of whole rows`
-  if (content !== meant) return `is ${content}, and is taken as ${meant}`
-  return isTakenRightly(taken!, from) ? undefined : `is ${content}, and is ${taken!.box.add === 1 ? 'added' : 'copied'} there`
+/** Rows of which tensor a message holds; nothing where no one copy of whole rows packs it. */
+export const packedContent = ({ program, into }: PackingCopies, message: Message): { readonly content?: string } => {
+  const packed = findCopy(into, message)
+  const content = packed && contentText(program, packed)
+  return content === undefined ? {} : { content }
+}
+
+/** Rows of which tensor a message is taken as, and how; nothing where no one copy of them does. */
+export const takenContent = (
+  { program, outOf }: PackingCopies,
+  message: Message
+): { readonly content?: string; readonly isAdded?: boolean; readonly isAddedRightly?: boolean } => {
+  const taken = findCopy(outOf, message)
+  const content = taken && contentText(program, taken)
+  if (taken === undefined || content === undefined) return {}
+  return { content, isAdded: taken.box.add === 1, isAddedRightly: isTakenRightly(taken, message.rank) }
 }
 
 /** Whether a rank takes what comes in an exchange in the order of ranks, as sums of it need. */

@@ -119,6 +119,18 @@ test('ranks that share images normalise by statistics of all of them, as one pro
   }
 })
 
+test('ranks that would plan otherwise are refused, with what differs', async () => {
+  for (const [more, what] of [
+    [{ budget: '70%' }, 'budget'],
+    [{ shardImages: true, shardRows: false }, 'share of micro-batches'],
+    [{ accumulate: 4 }, 'objective']
+  ] as const) {
+    const of = (rank: number) => rowOptions({ steps: 1, shardRows: true, input: [2, 3, 64, 32], ...(rank === 1 && more) })
+    for (const { message } of failuresOf(await trainOnRanks(2, of)))
+      assert.is(message, `rank 1 has another ${what} than rank 0: start all ranks with the same options, data and build`)
+  }
+})
+
 test('ranks that share rows train within a budget of each on the host', async () => {
   const one = must(await train(rowOptions({ steps: 3, budget: '100%' }))())
   const reports = (await trainOnRanks(2, () => rowOptions({ steps: 3, hostBudget: '1MB', shardRows: true }))).map(must)

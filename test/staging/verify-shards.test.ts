@@ -3,7 +3,7 @@ import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, globalMaxPool, linear, maxPool2d, model, overlapLoss, relu, type Layers } from '../../dsl'
-import { stage, verify, verifyRanks, type Segment, type Training } from '../../staging'
+import { decodeRankSummary, stage, summariseRank, verify, verifyRanks, verifySummaries, type Segment, type Training } from '../../staging'
 import { referenceModel } from '../../staging/devices/reference-model'
 import type { Address } from '../../staging/program/address'
 import type { Instruction, Program } from '../../staging/program/program'
@@ -66,6 +66,18 @@ for (const count of [1, 2, 3])
     assert.is(sentenceOf(programs), 'nothing is wrong')
     for (const { shard } of programs) assert.equal(shard!.merged, ['moments of 1', 'sums of 1'])
   })
+
+test('ranks prove from what each tells of its Program that all go together', () => {
+  const tell = (programs: readonly Program[]): readonly unknown[] =>
+    programs.map((program) => JSON.parse(JSON.stringify(summariseRank(program))) as unknown)
+  const decoded = (told: readonly unknown[]) => told.map((one) => must(decodeRankSummary(one)))
+  assert.is(isLeft(verifySummaries(decoded(tell(programsOf(7))))), false)
+  const [first, , ...others] = tell(programsOf(4))
+  const together = verifySummaries(decoded([first, first, ...others]))
+  assert.is(isLeft(together) && together.left.message, 'the Program of rank 1 of 4 is of rank 0 of 4.')
+  const wrong = decodeRankSummary({ ...(first as object), shares: [{ name: 'a', share: { kind: 'rows' } }] })
+  assert.match(isLeft(wrong) ? wrong.left : '', /^shares\[0\]\.share/)
+})
 
 test('a batch in as many tiles as images, and then in half as many, is sound', () => {
   const given = [conv2d({ out: 4, k: 3, p: 1 }), globalAvgPool, linear({ out: 3 }), relu, linear({ out: 2 })] as const
