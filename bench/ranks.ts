@@ -1,5 +1,5 @@
 /**
- * What ranks that share the rows of an image gain, predicted; nothing runs:
+ * What ranks that share micro-batches, and images or rows of each, gain, predicted; nothing runs:
  *
  *     npx ts-node bench/ranks.ts [--models vgg16,resnet50] [--size 8192] [--ranks 1,2,4,8] [--networks 10Gb/s,20us;100Gb/s,2us] [--device devices/v100-16gb.json] [--json]
  *

@@ -198,7 +198,7 @@ export const rankOptions = {
   /**
    * Ranks that share an update: its micro-batches, or rows of each image. One process where absent.
    */
-  ranks: optional(whole(1, maxRanks), 'plan for so many ranks, which share micro-batches or rows of images (docs/ranks.md)', {
+  ranks: optional(whole(1, maxRanks), 'plan for so many ranks, which share micro-batches, or images or rows of each (docs/ranks.md)', {
     otherwise: 'one process'
   }),
   ...shardOptimizerOption,

@@ -139,28 +139,44 @@ export interface Cover {
   readonly exact: boolean
 }
 
+/** Limit of runs that are listed where stepping from copy to copy carries from digit to digit. */
+const mostCopies = 512
+
 /** Limit of boxes that are listed one by one where repetitions make no single one. */
 const listed = 4096
 
+/** A box as runs of contiguous bytes, all of one length; undefined where these are more than `most`. */
+const runsOfBox = (
+  { strides, radices }: Coordinates,
+  { low, high }: Box,
+  most: number
+): { readonly starts: readonly number[]; readonly length: number } | undefined => {
+  // Digits that are full lie one after the other, and so does a range of the one above them.
+  const partial = strides.findIndex((_, k) => low[k] !== 0 || high[k] !== radices[k])
+  const top = partial === -1 ? strides.length - 1 : partial
+  const above = strides
+    .slice(top + 1)
+    .map((stride, k) => ({ stride, from: low[top + 1 + k]!, count: high[top + 1 + k]! - low[top + 1 + k]! }))
+  if (above.reduce((product, { count }) => product * count, 1) > most) return undefined
+  const starts = above.reduce<readonly number[]>(
+    (known, { stride, from, count }) =>
+      known.flatMap((start) => Array.from({ length: count }, (_, index) => start + (from + index) * stride)),
+    [low[top]! * strides[top]!]
+  )
+  return { starts, length: (high[top]! - low[top]!) * strides[top]! }
+}
+
 /**
  * The copies of a box one by one, where stepping from one to the next carries from digit to digit;
- * undefined where a copy would be no box.
+ * undefined where they are of more than `most` runs, or begin before all bytes.
  */
-const listCopies = ({ strides, radices }: Coordinates, { low, high }: Box, stride: number, count: number): readonly Box[] | undefined => {
-  const first = strides.reduce((sum, unit, k) => sum + unit * low[k]!, 0)
+const listCopies = (coordinates: Coordinates, box: Box, stride: number, count: number, most: number): readonly Box[] | undefined => {
+  const runs = runsOfBox(coordinates, box, most / count)
+  if (runs === undefined || runs.starts[0]! + Math.min(0, stride * (count - 1)) < 0) return undefined
   const copies: Box[] = []
-  for (let index = 0; index < count; index++) {
-    let left = first + index * stride
-    if (left < 0) return undefined
-    const at = strides.map(() => 0)
-    for (let k = strides.length - 1; k >= 0; k--) {
-      at[k] = Math.floor(left / strides[k]!)
-      left %= strides[k]!
-    }
-    const end = at.map((digit, k) => digit + high[k]! - low[k]!)
-    if (end.some((digit, k) => digit > radices[k]!)) return undefined
-    addBox(copies, { low: at, high: end })
-  }
+  for (let index = 0; index < count; index++)
+    for (const start of runs.starts)
+      for (const copy of runBoxes(coordinates, start + index * stride, start + index * stride + runs.length)) addBox(copies, copy)
   return copies
 }
 
@@ -190,7 +206,7 @@ const repeatBox = (coordinates: Coordinates, box: Box, stride: number, count: nu
       }
     return { boxes: [{ low, high }], exact: false }
   }
-  const copies = count <= limit ? listCopies(coordinates, box, stride, count) : undefined
+  const copies = listCopies(coordinates, box, stride, count, Math.min(limit, mostCopies))
   if (copies !== undefined) return { boxes: copies, exact: true }
   const [from, to] = bytesOfBox(coordinates, box)
   const reach = stride * (count - 1)

@@ -15,6 +15,7 @@ import { proveNoRaces } from './races'
 import { proveReduced } from './reduced'
 import { proveShardsOfOptimizer } from './shards-of-optimizer'
 import { proveSeeds } from './seeds'
+import { proveSent } from './sent'
 import { proveAllRead } from './unread'
 
 export type { FaultKind, VerifierFault } from './fault'
@@ -84,6 +85,7 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
     proveNoRaces(events, section)
     proveSeeds(events, section)
     proveMerged(program, events, section)
+    proveSent(program, events, section)
     proveComplete(program, events, section)
     proveStepIo(events, section, written)
     proveAllRead(events, section)

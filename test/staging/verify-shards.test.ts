@@ -300,6 +300,95 @@ for (const [what, programs, sentence] of [
     assert.match(isLeft(together) ? together.left.message.replace(/\.$/, '') : '', sentence)
   })
 
+/** A rank's Program whose step has other instructions. */
+const withStep = (rank: number, change: (code: readonly Instruction[], program: Program) => readonly Instruction[]): Program => {
+  const program = sound[rank]!
+  return {
+    ...program,
+    kernels: [...program.kernels, { kind: 'zero', bytes: 8 }],
+    step: { ...program.step, code: change(program.step.code, program) }
+  }
+}
+
+const isCopy = (program: Program, one: Instruction | undefined): one is Launch =>
+  one?.kind === 'launch' && program.kernels[one.kernel]!.kind === 'copyBox'
+
+const nameOf = ({ buffers }: Program, { operands }: Launch, operand: 0 | 1): string => buffers[operands[operand]!.buffer!]!.name
+
+/** The positions of copies from one buffer to another, by their names. */
+const copiesOf = (program: Program, from: RegExp, to: RegExp): readonly number[] =>
+  [...program.step.code.entries()].flatMap(([at, one]) =>
+    isCopy(program, one) && from.test(nameOf(program, one, 0)) && to.test(nameOf(program, one, 1)) ? [at] : []
+  )
+
+const sum = /^the output of 6$/
+
+/** A Program with a buffer, which is used outside of loops, in a place of its own behind all others. */
+const movedApart = (program: Program, index: number): Program => {
+  const { offset, bytes } = program.buffers[index]!
+  const place = Math.ceil(program.peakBytes / 64) * 64
+  const apart = <A extends { readonly base: number; readonly buffer?: number }>(at: A): A =>
+    at.buffer === index ? { ...at, base: at.base + place - offset } : at
+  const code = program.step.code.map((one): Instruction => {
+    if (one.kind === 'launch') return { ...one, operands: one.operands.map(apart) }
+    if (one.kind !== 'exchange') return one
+    return { ...one, sends: one.sends.map((message) => ({ ...message, at: apart(message.at) })) }
+  })
+  const buffers = program.buffers.with(index, { ...program.buffers[index]!, offset: place })
+  return { ...program, buffers, peakBytes: place + bytes, step: { ...program.step, code } }
+}
+
+/** Packs the gradient of an output for others when it is zero, before the tiles that add to it. */
+const packedBeforeTiles = (): Program => {
+  const request = requestFor(layers, [segment(0, 2), segment(2, 5, 2), segment(5, 7), segment(7, 9)], { shard: { count: 3, index: 1 } })
+  const { program } = must(stage(request))
+  const { code } = program.step
+  const at = copiesOf(program, /^the gradient of the output of 1$/, /^rows for a rank$/)[0]!
+  const [gradient, packed] = (code[at] as Launch).operands.map(({ buffer }) => buffer!) as [number, number]
+  const zeroed = code.findIndex((one) => one.kind === 'launch' && one.operands[0]!.buffer === gradient)
+  const early = [...code.slice(0, zeroed + 1), code[at]!, ...code.slice(zeroed + 1, at), ...code.slice(at + 1)]
+  return movedApart({ ...program, step: { ...program.step, code: early } }, packed)
+}
+
+for (const [what, program, sentence] of [
+  [
+    'zeros over rows that are packed',
+    withStep(1, (code, program) => {
+      const at = packing('sends')(program)
+      const { operands } = code[at] as Launch
+      const zero: Launch = { kind: 'launch', kernel: program.kernels.length, operands: [operands[1]!] }
+      return code.toSpliced(at + 1, 0, zero)
+    }),
+    /writes over "rows for a rank" before it is sent/
+  ],
+  [
+    'rows that are packed before all of them are made',
+    packedBeforeTiles(),
+    /writes to "the gradient of the output of 1" behind what is packed of it for other ranks/
+  ],
+  [
+    'a sum without its own part',
+    withStep(1, (code, program) => {
+      const own = copiesOf(program, sum, /^rows of a rank$/)[0]!
+      const { operands } = code[own] as Launch
+      return code.filter((one, at) => at !== own && !(isCopy(program, one) && one.operands[0]!.buffer === operands[1]!.buffer))
+    }),
+    /adds parts of "the output of 6" in another order than of ranks|uses "the output of 6" before the parts of all ranks are added/
+  ],
+  [
+    'a sum in another order',
+    withStep(1, (code, program) => {
+      const [first, second] = copiesOf(program, /^rows of a rank$/, sum) as readonly [number, number]
+      return code.with(first, code[second]!).with(second, code[first]!)
+    }),
+    /adds parts of "the output of 6" in another order than of ranks/
+  ]
+] as const)
+  test(`A rank's Program is refused with ${what}`, () => {
+    const verified = verify(program)
+    assert.match(isLeft(verified) ? verified.left.message : 'nothing is wrong', sentence)
+  })
+
 /** Programs of ranks that share images, and rows of each, of a batch of two. */
 const imagePrograms = (count: number): readonly Program[] =>
   Array.from({ length: count }, (_, index) => {

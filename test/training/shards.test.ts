@@ -7,6 +7,7 @@ import { deviceModel } from '../../native'
 import { buildGraph, verify, verifyRanks, type Segment, type Staged, type Training } from '../../staging'
 import { findShard } from '../../staging/graph/shard'
 import { accumulatesStatistics } from '../../staging/graph/statistics'
+import { untiled } from '../../staging/graph/span'
 import { segmentTiling } from '../../staging/graph/tiling'
 import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { createStepGraph } from '../../staging/ops/build-graph'
@@ -122,6 +123,8 @@ const trainAlike = async (
         return isOther && findShard(onRanks, other) !== undefined ? other : segment
       })
       fc.pre(segments.every((segment) => segmentTiling(onRanks, segment, segment.grid) !== undefined))
+      // Which is refused, of whole networks.
+      fc.pre(segmentTiling(onRanks, { from: 0, to: graph.nodes.length }, untiled) !== undefined)
       all++
       if (segments.some((segment) => findShard(onRanks, segment) !== undefined)) sharded++
       const objective: Training = { kind: 'train', optimizer: optimizers[seed % optimizers.length]!, accumulate: 2 }
