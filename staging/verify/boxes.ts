@@ -145,7 +145,7 @@ const mostCopies = 512
 /** Limit of boxes that are listed one by one where repetitions make no single one. */
 const listed = 4096
 
-/** A box as runs of contiguous bytes, all of one length; undefined where these are more than `most`. */
+/** A box as runs of contiguous bytes, all of one length; undefined where there are more. */
 const runsOfBox = (
   { strides, radices }: Coordinates,
   { low, high }: Box,

@@ -12,7 +12,7 @@ interface Packed {
   readonly boxes: readonly Box[]
 }
 
-/** A sum of what ranks have: the stores whose parts are still to be added, in the order of ranks. */
+/** A sum of what ranks have: the stores whose parts are added, in the order of ranks. */
 interface OpenSum {
   /** By rank; undefined for this one's own part, of which a copy was made. */
   readonly parts: readonly (number | undefined)[]

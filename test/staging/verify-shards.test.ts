@@ -323,7 +323,7 @@ const copiesOf = (program: Program, from: RegExp, to: RegExp): readonly number[]
 
 const sum = /^the output of 6$/
 
-/** A Program with a buffer, which is used outside of loops, in a place of its own behind all others. */
+/** A Program with a buffer, used outside of loops, in a place of its own behind all others. */
 const movedApart = (program: Program, index: number): Program => {
   const { offset, bytes } = program.buffers[index]!
   const place = Math.ceil(program.peakBytes / 64) * 64
