@@ -54,9 +54,19 @@ const lowerPlain = (graph: StepGraph, device: DeviceModel): Lowered => {
   return lower(graph, { order: sourceOrder(graph), segments: wholeGraph(graph) }, { ...device, scratchBytes })
 }
 
-/** Beyond the largest whole number no number is exact, and no machine has it. */
+/** Bytes that a graph's step needs by strategy plain with direct kernels. */
+export const plainPeakBytes = (graph: Graph, request: Omit<PlanRequest, 'strategy'>): number =>
+  lowerPlain(createStepGraph(graph, request.objective, request.source), planningDevice(request.device, request.exactKernels)).peakBytes()
+
+/**
+ * A part of what plain needs, in bytes. Beyond the largest whole number no number is exact, and no
+ * machine has it.
+ */
+export const bytesOfPlain = (fraction: number, plainBytes: number): number =>
+  Math.min(Math.floor(plainBytes * fraction), Number.MAX_SAFE_INTEGER)
+
 const budgetBytes = (budget: Budget, plain: Lowered): number =>
-  'bytes' in budget ? budget.bytes : Math.min(Math.floor(plain.peakBytes() * budget.fractionOfPlain), Number.MAX_SAFE_INTEGER)
+  'bytes' in budget ? budget.bytes : bytesOfPlain(budget.fractionOfPlain, plain.peakBytes())
 
 const prepare = (sourceGraph: Graph, request: Omit<PlanRequest, 'strategy'>): Prepared => {
   const graph = createStepGraph(sourceGraph, request.objective, request.source)

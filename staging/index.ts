@@ -72,6 +72,7 @@ export { referenceModel } from './devices/reference-model'
 export { roofline, type Rates } from './kernels/roofline'
 export { buildRequestGraph, type Budget, type GraphRequest, type PlanRequest, type Searched, type StageRequest } from './request'
 export { leastOfOneRank } from './search'
+export { bytesOfPlain, plainPeakBytes } from './decide'
 export { stage, stageEach, stageGraph, type PredictedPlan, type StageChoice, type Staged } from './stage'
 export {
   checkObjective,

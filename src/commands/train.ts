@@ -23,6 +23,7 @@ import { type Ranks, agreeAfter } from '../ranks/ranks'
 import { tap } from '../tasks/tap'
 import { printable } from '../text/printable'
 import type { Best, Validation } from '../training/best'
+import { agreeOnOptions } from '../training/agree-on-options'
 import { checkWrittenFiles, listClaimedOutputs, outputPaths } from '../training/check-files'
 import { checkOptions } from '../training/check-options'
 import type { TrainedRecord } from '../training/loop'
@@ -205,6 +206,7 @@ const trainAsRank = (options: DecodedTrainOptions, ranks: Ranks): Outcome<TrainR
     TE.fromEither(checkRanks(options, ranks)),
     TE.chain(() => checkRequest(optionsOfRank(options, ranks))),
     agreeAfter(ranks),
+    TE.chainFirst(() => agreeOnOptions(ranks, options)),
     TE.chain((request) => trainLocked({ ...request, ranks }))
   )
 

@@ -3,7 +3,8 @@ import { pipe } from 'fp-ts/function'
 import { type Training, checkObjective, microBatches } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import { type Mesh, makeMesh, plannedRank, trainingOnMesh } from './mesh'
-import { type Planned, type SetupGraph, isLimited, planNetwork, stagingFailure } from './plan-network'
+import { type Planned, type SetupGraph, isLimited, planNetwork, stagingFailure, withBudgetInBytes } from './plan-network'
+import type { Setup } from './setup'
 import { type PlanSpeed, betterWay, mayShardOptimizer } from './sharded-optimizer'
 import type { Watching } from './watching'
 
@@ -47,8 +48,14 @@ const planOnMesh = (built: SetupGraph, objective: Training, watching: Watching):
 
 const speedOf = ([, { staged }]: PlannedMesh): PlanSpeed => staged
 
+/** Whether kernels are measured before it is planned for good, which may change the plan. */
+const isMeasuredFirst = ({ measure, device }: Setup): boolean => measure !== undefined && typeof device === 'string'
+
 /** A mesh's plan, and the one with a sharded optimizer where that may be better. */
-const planWays = (built: SetupGraph, objective: Training, watching: Watching): readonly E.Either<Failure, PlannedMesh>[] => {
+const planWays = (asked: SetupGraph, objective: Training, watching: Watching): readonly E.Either<Failure, PlannedMesh>[] => {
+  const inBytes = withBudgetInBytes({ ...asked, objective })
+  if (E.isLeft(inBytes)) return [inBytes]
+  const built = inBytes.right
   const whole = planOnMesh(built, objective, watching)
   return mayShardOptimizer(built, makeMesh(objective), E.map(speedOf)(whole))
     ? [whole, planOnMesh(built, { ...objective, shardOptimizer: true }, watching)]
@@ -72,5 +79,5 @@ export const onRanks = (built: SetupGraph, { ranks, shardOptimizer }: SharingRan
   }
   const ways = [first!, ...others].flatMap((one) => planWays(built, one, watching))
   const fastest = ways.reduce(betterWay(speedOf))
-  return E.map(([one]: PlannedMesh) => one)(fastest)
+  return E.map(([one, planned]: PlannedMesh) => (isMeasuredFirst(built.setup) ? one : { ...one, known: { ...one, planned } }))(fastest)
 }

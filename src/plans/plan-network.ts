@@ -22,6 +22,8 @@ import {
   isProfile,
   isRecorded,
   stageGraph,
+  bytesOfPlain,
+  plainPeakBytes,
   findUnrecorded,
   verify
 } from '../../staging'
@@ -183,6 +185,8 @@ export interface SetupGraph<S extends Setup = Setup> {
   readonly source: Source
   /** As the model has it, for the setup's input or its plan's. */
   readonly graph: Graph
+  /** What is planned of just this setup and objective, where that was found out before. */
+  readonly known?: { readonly setup: Setup; readonly objective: Objective; readonly planned: Planned }
 }
 
 /** The input of a plan that can be one; the plan is checked against the graph that is built. */
@@ -232,9 +236,29 @@ export const planRequest = (
     }))
   )
 
+/**
+ * A setup whose budgets are bytes: parts of what plain needs as its objective has it, which another
+ * way to share the optimizer does not change. Fails as `planRequest` does.
+ */
+export const withBudgetInBytes = (built: SetupGraph): E.Either<Failure, SetupGraph> => {
+  const { plan: _, ...alone } = built.setup
+  const { budget, hostBudget } = alone
+  if (budget?.kind !== 'ofPlain' && hostBudget?.kind !== 'ofPlain') return E.right(built)
+  return pipe(
+    planRequest({ ...built, setup: alone }),
+    E.map((request) => {
+      const plain = plainPeakBytes(built.graph, request)
+      const inBytes = (size: Size): Size => (size.kind === 'bytes' ? size : { kind: 'bytes', bytes: bytesOfPlain(size.fraction, plain) })
+      const budgets = { ...(budget && { budget: inBytes(budget) }), ...(hostBudget && { hostBudget: inBytes(hostBudget) }) }
+      return { ...built, setup: { ...built.setup, ...budgets } }
+    })
+  )
+}
+
 /** Stages a setup's graph and verifies the Program. */
 export const planNetwork = (built: SetupGraph, watching: Watching = {}): E.Either<Failure, Planned> => {
-  const { setup, graph } = built
+  const { setup, objective, graph, known } = built
+  if (known?.setup === setup && known.objective === objective) return E.right(known.planned)
   const started = performance.now()
   return pipe(
     E.Do,

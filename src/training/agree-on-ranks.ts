@@ -1,54 +1,35 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { versions } from '../../native'
-import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
+import { type Failure, type Outcome, inputFailure } from '../failure'
 import { extentText } from '../images/resolution'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
+import { type Choices, firstDifference, listBuild, optionName } from './agree-on-options'
 import { programHash } from './rank-programs'
 import { splitsMicroBatch } from './launched-mesh'
 import type { PreparedTraining } from './prepare'
 import { type TrainingRecord, emptyRecord } from './record'
 
-/** All that must be the same on all ranks, by its name in a sentence. */
-const listChoices = ({ request, planned, fingerprint, rates, steps, validationGroups }: PreparedTraining): E.Either<Failure, object> =>
+/** All that must be the same on all ranks once they have planned. */
+const listChoices = ({ request, planned, fingerprint, rates, steps, validationGroups }: PreparedTraining): E.Either<Failure, Choices> =>
   pipe(
-    versions(),
-    E.bimap(deviceFailure, ({ library, version, instructionSet }) => {
+    listBuild(),
+    E.map((build) => {
       const { staged, device, math, threads } = planned
       const { validateEvery, earlyStop, bestBy } = request.options
       const named = Object.fromEntries(
         Object.entries({ ...fingerprint, ...rates, steps, validateEvery, earlyStop, bestBy, device, math, threads }).map(
-          ([name, value]) => [`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, value]
+          ([name, value]) => [optionName(name), value]
         )
       )
       return {
-        Tilefold: (require('tilefold/package.json') as { readonly version: string }).version,
-        library: `${library} ${version}`,
-        instructions: instructionSet,
+        ...build,
         ...named,
         ...(splitsMicroBatch(request) ? {} : { 'program of hash': programHash(staged.program) }),
         'validation by': validationGroups?.map(({ window }) => extentText(window)).join(', ') ?? 'crops'
       }
     })
   )
-
-type Choices = Readonly<Record<string, unknown>>
-
-/**
- * A sentence on the first thing in which a rank differs from the first rank; undefined where all
- * are alike.
- */
-const firstDifference = (all: readonly Choices[]): string | undefined => {
-  const [first = {}, ...others] = all
-  for (const [index, other] of others.entries())
-    for (const name of new Set([...Object.keys(first), ...Object.keys(other)])) {
-      const [wanted, found] = [first[name] ?? 'none', other[name] ?? 'none']
-      if (wanted !== found)
-        return `rank ${index + 1} has ${name} ${String(found)} where rank 0 has ${String(wanted)}: start all ranks with the same options, data and build`
-    }
-  return undefined
-}
 
 interface Told {
   readonly choices: Choices
@@ -59,7 +40,7 @@ interface Told {
 export const agreeOnRanks = (ranks: Ranks, prepared: E.Either<Failure, PreparedTraining>): Outcome<PreparedTraining> => {
   const told = pipe(
     prepared,
-    E.chain((found) => E.map((choices: object) => encodeJson({ choices, record: found.state?.record ?? emptyRecord }))(listChoices(found)))
+    E.chain((found) => E.map((choices) => encodeJson({ choices, record: found.state?.record ?? emptyRecord }))(listChoices(found)))
   )
   return pipe(
     ranks.allGather(told),

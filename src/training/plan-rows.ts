@@ -6,7 +6,7 @@ import { checkObjective, toPlanFile } from '../../staging'
 import type { Failure, Outcome } from '../failure'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
 import { type Mesh, onMesh, plannedRank, ranksOfGroup } from '../plans/mesh'
-import { type SetupGraph, stagingFailure } from '../plans/plan-network'
+import { type SetupGraph, stagingFailure, withBudgetInBytes } from '../plans/plan-network'
 import type { Ranks } from '../ranks/ranks'
 import { type PlanTraining, planInProcess } from './prepare'
 import { type Misfit, type PlanOfRows, makePrograms, planFor } from './rank-programs'
@@ -82,10 +82,15 @@ const planForAll = (
 /** The first rank plans; all of a group run what it found, each on its part of a micro-batch. */
 export const planRows =
   (ranks: Ranks, launched: Mesh): PlanTraining =>
-  (built, options) => {
+  (asked, options) => {
+    // Of what plain needs with all of the optimizer's state, whoever has it in the end.
+    const inBytes = launched.shardsOptimizer
+      ? E.right(asked)
+      : withBudgetInBytes(onMesh(asked, { ...launched, microBatches: 1 }, plannedRank(launched)))
+    const built = E.isLeft(inBytes) ? asked : { ...asked, setup: inBytes.right.setup }
     const planOn = (mesh: Mesh): Outcome<PlanOfRows> => planForAll(ranks, built, mesh, options, plannedRank(mesh))
     return pipe(
-      agreeBefore(ranks, built, launched),
+      agreeBefore(ranks, asked),
       TE.chain(() => shardWhereItPays(built, launched, planOn, ({ file }) => file)),
       TE.chainEitherK(({ mesh, planned: { file, peakBytes } }: PlannedOn<PlanOfRows>) =>
         pipe(

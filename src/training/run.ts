@@ -197,9 +197,6 @@ const trainOn =
     const drawing = { dataset: training, classes, seed, batch, crop, flip, rotate, colourJitter, stainJitter, loader, regions }
     const drawn = { ...drawing, rowsRead: imagesRead(planned.staged) }
     const { batches, agreeOnDraws: agree } = createAgreedBatches(prepared, drawn, skipped)
-    const stop = () => network.interrupt()
-    // Ranks end together, after a step.
-    if (request.ranks === undefined) signal?.addEventListener('abort', stop)
     const { report, live, tensorboard } = request.options
     const isSeen = [report, live, tensorboard].some((shown) => shown !== undefined)
     const onCrops = !isSeen ? undefined : (crops: readonly SeenCrop[]) => void (record.crops = crops)
@@ -214,6 +211,10 @@ const trainOn =
         resumedAfter: state?.record.loss.length ?? 0,
         metadata: describeWeights(prepared)
       })
+    const stateWriter = sharesOptimizer ? saveTogether(request.ranks!, network, program, createWriter) : createWriter(network)
+    // Ranks end together, after a step, unless the launcher ends them sooner.
+    const stop = () => void (request.ranks === undefined ? network.interrupt() : stateWriter.keepLast(record)())
+    signal?.addEventListener('abort', stop)
     const run = runUpdates({
       request,
       network,
@@ -230,7 +231,7 @@ const trainOn =
       validatedOn: prepared.validatedOn,
       metrics,
       tracker,
-      stateWriter: sharesOptimizer ? saveTogether(request.ranks!, network, program, createWriter) : createWriter(network),
+      stateWriter,
       record
     })
     const withMore = TE.map((trained: TrainedRecord): TrainedRecord => ({

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/Either'
+import * as T from 'fp-ts/Task'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { createStepIo } from '../../native'
@@ -52,6 +53,7 @@ export const saveTogether = (
     const goingOn = TE.chainFirst<Failure, void, Uint8Array>(() => tell(goOn))
     return {
       afterStep: (record, isStateDue) => goingOn(writer.afterStep(record, isStateDue)),
+      keepLast: writer.keepLast,
       best: writer.best,
       finish: (record) => goingOn(writer.finish(record)),
       afterFailure: (record, failure, isBetweenSteps) =>
@@ -71,6 +73,7 @@ export const saveTogether = (
   }
   return {
     afterStep: () => follow,
+    keepLast: () => T.of(undefined),
     best: () => TE.right(undefined),
     finish: () => follow,
     afterFailure: (_, failure) => pipe(TE.left(failure), isShared(failure) ? whateverComesOf(follow) : (left) => left)

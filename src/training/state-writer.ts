@@ -36,6 +36,11 @@ export interface StateWriter {
    * where copying is cheap.
    */
   readonly afterStep: (record: TrainingRecord, isStateDue: boolean) => Outcome<void>
+  /**
+   * Writes the state of the last copy, beside the step that runs: for who may be ended before that
+   * is complete.
+   */
+  readonly keepLast: (record: TrainingRecord) => T.Task<void>
   /** Writes the weights, which are the best so far. */
   readonly best: (steps: number) => Outcome<void>
   /** The last state and the weights. */
@@ -57,6 +62,12 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
   const copies = wanted ? createSnapshots(network, program.save, metadata) : undefined
   /** Steps of the states in the folder, oldest first. */
   let states: readonly number[] = resumedAfter > 0 ? [resumedAfter] : []
+  let keepingLast: Promise<unknown> = Promise.resolve()
+  /** What is written beside a step reads the copy: nothing else touches that before it is done. */
+  const afterLast =
+    <A>(task: T.Task<A>): T.Task<A> =>
+    () =>
+      keepingLast.then(task)
 
   /** Writes the state of the last copy. */
   const keepState = (record: TrainingRecord): Outcome<void> => {
@@ -119,16 +130,23 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
 
   return {
     afterStep: (record, isStateDue) =>
-      state !== undefined && isStateDue ? copyAndKeepState(record) : (copies?.afterStep(record.loss.length) ?? nothing),
-    best: (steps) => (copies === undefined || best === undefined ? nothing : copies.finish(steps, best)),
+      afterLast(state !== undefined && isStateDue ? copyAndKeepState(record) : (copies?.afterStep(record.loss.length) ?? nothing)),
+    // Where it fails, what is written at the end says so.
+    keepLast: (record) => () => {
+      const kept = keepingLast.then(keepState(record))
+      keepingLast = kept
+      return kept.then(() => undefined)
+    },
+    best: (steps) => (copies === undefined || best === undefined ? nothing : afterLast(copies.finish(steps, best))),
     finish: (record) =>
       pipe(
-        copyAndKeepState(record),
+        afterLast(copyAndKeepState(record)),
         TE.chain(() => (copies === undefined || save === undefined ? nothing : copies.finish(record.loss.length, save)))
       ),
     afterFailure: (record, failure, isBetweenSteps) =>
       pipe(
-        failure.code === 'loss' ? dropSpoilt(record.loss.length) : nothing,
+        afterLast(T.of(undefined)),
+        T.chain(() => (failure.code === 'loss' ? dropSpoilt(record.loss.length) : nothing)),
         TE.chainTaskK(() => (failure.code === 'loss' ? T.of([]) : keepLearnt(record, isBetweenSteps))),
         TE.chainEitherK((kept) => {
           const last = states.at(-1)

@@ -5,25 +5,22 @@ import * as t from 'io-ts'
 import type { PlanFile } from '../../dsl'
 import { decodePlanFile } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import type { Mesh } from '../plans/mesh'
 import type { SetupGraph } from '../plans/plan-network'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
 import { bug, encodeTold, toldFailure } from './told-failure'
 
-/** What ranks must have alike to plan together. */
-const listAlike = ({ setup, objective }: SetupGraph, mesh: Mesh): Readonly<Record<string, unknown>> => ({
-  'share of micro-batches': mesh,
+/** What ranks must have alike to plan together, beside their options (`agreeOnOptions`). */
+const listAlike = ({ setup, objective }: SetupGraph): Readonly<Record<string, unknown>> => ({
   objective: { ...objective, shard: undefined },
-  budget: setup.budget,
   plan: setup.plan
 })
 
 const namedTexts = t.array(t.tuple([t.string, t.string]))
 
 /** Fails on all ranks where one would plan otherwise: they would not meet. */
-export const agreeBefore = ({ allGather }: Ranks, built: SetupGraph, mesh: Mesh): Outcome<void> =>
+export const agreeBefore = ({ allGather }: Ranks, built: SetupGraph): Outcome<void> =>
   pipe(
-    allGather(E.right(encodeJson(Object.entries(listAlike(built, mesh)).map(([name, value]) => [name, JSON.stringify(value) ?? 'none'])))),
+    allGather(E.right(encodeJson(Object.entries(listAlike(built)).map(([name, value]) => [name, JSON.stringify(value) ?? 'none'])))),
     TE.chainEitherK(
       E.traverseArray((bytes) => E.fromPredicate(namedTexts.is, () => bug('a rank told of its options what is none'))(decodeJson(bytes)))
     ),

@@ -2,10 +2,10 @@ import { memoizePerObject } from '../memoize'
 import { boundaryTensors } from './boundary-tensors'
 import { axisIndex, extentsOfTensor, reduces, type Graph, type Shard } from './graph'
 import { allParts, effectiveTileCount, partition, unionInterval, type Interval } from './interval'
-import { findShard, shardOf, type SegmentShard, type ShardAxis } from './shard'
+import { findShard, type SegmentShard, type ShardAxis } from './shard'
 import type { Grid, Span } from './span'
 import type { ImageCounts } from '../program/program-buffer'
-import { tileRuns, type TileRun } from './tiling'
+import { tileRuns, tileRunsOfParts, type TileRun } from './tiling'
 
 /** Rows of some images of a tensor. */
 export interface ImageRows {
@@ -61,19 +61,24 @@ interface AxisParts {
 }
 
 const findAxisParts = (graph: Graph, segment: TiledSpan, axis: ShardAxis, count: number): AxisParts => {
-  const found: { readonly owned: Map<number, Interval[]>; readonly held: Map<number, Interval[]> } = { owned: new Map(), held: new Map() }
-  const { inputs } = boundaryTensors(graph, segment)
-  for (let index = 0; index < count; index += 1) {
-    const runs = tileRuns(graph, segment, axis, segment.grid[axis], { count, index })!
-    const add = (of: 'owned' | 'held', tensor: number): void => {
-      const known = found[of].get(tensor) ?? []
-      known.push(hull(runs, (run) => run[of].get(tensor)!, tensor))
-      found[of].set(tensor, known)
+  const tiles = segment.grid[axis]
+  const runs = tileRunsOfParts(graph, segment, axis, tiles, count)!
+  const ofParts = (of: 'owned' | 'held', tensor: number): readonly Interval[] => {
+    const parts: Interval[] = []
+    let tile = 0
+    for (const run of runs) {
+      const [{ from, to }, advance] = [run[of].get(tensor)!, run.advances.get(tensor)!]
+      for (let index = 0; index < run.count; index += 1, tile += 1) {
+        const moved = { from: from + index * advance, to: to + index * advance }
+        const part = Math.floor(tile / tiles)
+        parts[part] = part < parts.length ? unionInterval(parts[part]!, moved) : moved
+      }
     }
-    for (const tensor of runs[0]!.owned.keys()) add('owned', tensor)
-    for (const tensor of inputs) add('held', tensor)
+    return parts
   }
-  return found
+  const byTensor = (of: 'owned' | 'held', tensors: Iterable<number>): ReadonlyMap<number, readonly Interval[]> =>
+    new Map([...tensors].map((tensor) => [tensor, ofParts(of, tensor)]))
+  return { owned: byTensor('owned', runs[0]!.owned.keys()), held: byTensor('held', boundaryTensors(graph, segment).inputs) }
 }
 
 /** The parts along an axis; remembered. */
@@ -93,12 +98,8 @@ const partsOwned = (graph: Graph, segment: TiledSpan, shard: SegmentShard, posit
 
 /** By rank, the intervals of its parts along both axes. */
 const ofRanks = (shard: SegmentShard, along: (axis: ShardAxis, count: number) => readonly Interval[]): readonly ImageRows[] => {
-  const counts = { B: shard.parts.B.count, H: shard.parts.H.count }
-  const [images, rows] = [along('B', counts.B), along('H', counts.H)]
-  return Array.from({ length: shard.count }, (_, index): ImageRows => {
-    const { parts } = shardOf({ ...shard, index }, counts)
-    return { images: images[parts.B.index]!, rows: rows[parts.H.index]! }
-  })
+  const [images, rows] = [along('B', shard.parts.B.count), along('H', shard.parts.H.count)]
+  return images.flatMap((some) => rows.map((one): ImageRows => ({ images: some, rows: one })))
 }
 
 /** What this rank owns of what an op of a segment makes, or sums. */

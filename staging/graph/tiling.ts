@@ -148,6 +148,16 @@ export const tileRuns = (
   part: AxisPart = ownPart(graph, span, axis)
 ): readonly TileRun[] | undefined => knownRuns(graph, span, axis, tiles, part)
 
+/**
+ * The tiles of all parts of a segment along one dimension, of each part so many, one part's after
+ * those of the one before: as if they were one rank's. Undefined as of `tileRuns`.
+ */
+export const tileRunsOfParts = (graph: Graph, span: Span, axis: TileAxis, tiles: number, count: number): readonly TileRun[] | undefined => {
+  const runs = knownRuns(graph, span, axis, tiles * count, { count: 1, index: 0 })
+  const made = (runs ?? []).reduce((sum, run) => sum + run.count, 0)
+  return made > (count - 1) * tiles ? runs : undefined
+}
+
 /** Runs along the three dimensions, or undefined when the grid is too fine (see `tileRuns`). */
 export type SegmentTiling = { readonly [A in TileAxis]: readonly TileRun[] }
 
@@ -160,11 +170,7 @@ export const segmentTiling = (graph: Graph, span: Span, grid: Grid): SegmentTili
   const parts = findShard(graph, span)?.parts
   const isForAll =
     parts === undefined ||
-    (['B', 'H'] as const).every((axis) =>
-      Array.from({ length: parts[axis].count }, (_, index) => index).every(
-        (index) => tileRuns(graph, span, axis, grid[axis], { count: parts[axis].count, index }) !== undefined
-      )
-    )
+    (['B', 'H'] as const).every((axis) => tileRunsOfParts(graph, span, axis, grid[axis], parts[axis].count) !== undefined)
   return B && H && W && isForAll ? { B, H, W } : undefined
 }
 

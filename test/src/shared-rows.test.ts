@@ -121,13 +121,14 @@ test('ranks that share images normalise by statistics of all of them, as one pro
 
 test('ranks that would plan otherwise are refused, with what differs', async () => {
   for (const [more, what] of [
-    [{ budget: '70%' }, 'budget'],
-    [{ shardImages: true, shardRows: false }, 'share of micro-batches'],
-    [{ accumulate: 4 }, 'objective']
+    [{ budget: '70%' }, 'another --budget than rank 0'],
+    [{ shardRows: false, accumulate: 2 }, '--shard-rows false where rank 0 has true'],
+    [{ accumulate: 4 }, '--accumulate 4 where rank 0 has 1'],
+    [{ optimizer: 'adam' }, 'another objective than rank 0']
   ] as const) {
     const of = (rank: number) => rowOptions({ steps: 1, shardRows: true, input: [2, 3, 64, 32], ...(rank === 1 && more) })
     for (const { message } of failuresOf(await trainOnRanks(2, of)))
-      assert.is(message, `rank 1 has another ${what} than rank 0: start all ranks with the same options, data and build`)
+      assert.is(message, `rank 1 has ${what}: start all ranks with the same options, data and build`)
   }
 })
 

@@ -1,0 +1,92 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import * as t from 'io-ts'
+import { versions } from '../../native'
+import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
+import type { DecodedTrainOptions } from '../option-tables/train-options'
+import { type Ranks, decodeJson, encodeJson, failOnAllRanks } from '../ranks/ranks'
+import { bug } from './told-failure'
+
+/** What must be the same on all ranks, by its name in a sentence. */
+export type Choices = Readonly<Record<string, unknown>>
+
+/** An option's name on the command line. */
+export const optionName = (name: string): string => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+
+const isPlainText = (value: unknown): boolean => typeof value !== 'object' || value === null
+
+/** A sentence on what a rank has otherwise than the first, if anything. */
+const differenceText = (rank: number, name: string, found: unknown, wanted: unknown): string => {
+  const remedy = 'start all ranks with the same options, data and build'
+  const text = (value: unknown): string => String(value ?? 'none')
+  return isPlainText(found) && isPlainText(wanted)
+    ? `rank ${rank} has ${name} ${text(found)} where rank 0 has ${text(wanted)}: ${remedy}`
+    : `rank ${rank} has another ${name} than rank 0: ${remedy}`
+}
+
+/**
+ * A sentence on the first thing in which a rank differs from the first rank; undefined where all
+ * are alike.
+ */
+export const firstDifference = (all: readonly Choices[]): string | undefined => {
+  const [first = {}, ...others] = all
+  for (const [index, other] of others.entries())
+    for (const name of new Set([...Object.keys(first), ...Object.keys(other)]))
+      if (JSON.stringify(first[name]) !== JSON.stringify(other[name])) return differenceText(index + 1, name, other[name], first[name])
+  return undefined
+}
+
+/** What this process is, of which every rank must be the same. */
+export const listBuild = (): E.Either<Failure, Choices> =>
+  pipe(
+    versions(),
+    E.bimap(deviceFailure, ({ library, version, instructionSet }) => ({
+      Tilefold: (require('tilefold/package.json') as { readonly version: string }).version,
+      library: `${library} ${version}`,
+      instructions: instructionSet
+    }))
+  )
+
+/** Options by which ranks plan and meet, before they have anything else to compare. */
+const planningOptions = [
+  'shardRows',
+  'shardImages',
+  'shardOptimizer',
+  'accumulate',
+  'input',
+  'classes',
+  'device',
+  'precision',
+  'strategy',
+  'budget',
+  'hostBudget',
+  'exactKernels',
+  'placement',
+  'network',
+  'steps',
+  'epochs',
+  'seed',
+  'skipBad'
+] as const satisfies readonly (keyof DecodedTrainOptions)[]
+
+const listOptions = (options: DecodedTrainOptions): E.Either<Failure, Choices> =>
+  E.map((build: Choices): Choices => ({
+    ...build,
+    ...Object.fromEntries(planningOptions.map((name) => [optionName(name), options[name]]))
+  }))(listBuild())
+
+const choices = t.record(t.string, t.unknown)
+
+/** Fails on all ranks where one is another build, or would plan otherwise, before any plans. */
+export const agreeOnOptions = (ranks: Ranks, options: DecodedTrainOptions): Outcome<void> =>
+  pipe(
+    ranks.allGather(E.map(encodeJson)(listOptions(options))),
+    TE.chainEitherK(
+      E.traverseArray((bytes) => E.fromPredicate(choices.is, () => bug('a rank told of its options what is none'))(decodeJson(bytes)))
+    ),
+    TE.chain((all) => {
+      const difference = firstDifference(all)
+      return difference === undefined ? TE.right(undefined) : failOnAllRanks(ranks, inputFailure(difference))
+    })
+  )
