@@ -19,8 +19,20 @@ const alongDigits = (coordinates: Coordinates, repeat: Repeat): readonly Repeat[
   return [...alongDigits(coordinates, { stride: above, count: count / within }), { stride, count: within }]
 }
 
+type Touched = Pick<Access, 'base' | 'repeats' | 'run'>
+
+/** The same bytes, where repetitions leave no gap as one longer run, which makes few boxes. */
+const withoutGaps = (touched: Touched): Touched => {
+  const { base, repeats, run } = touched
+  const place = repeats.findIndex(({ stride }) => stride > 0 && stride <= run)
+  if (place === -1) return touched
+  const { stride, count } = repeats[place]!
+  return withoutGaps({ base, repeats: repeats.filter((_, other) => other !== place), run: stride * (count - 1) + run })
+}
+
 /** Returns the boxes that an access touches in the first iteration of the loops around it. */
-export const accessBoxes = (coordinates: Coordinates, { base, repeats, run }: Pick<Access, 'base' | 'repeats' | 'run'>): Cover => {
+export const accessBoxes = (coordinates: Coordinates, access: Touched): Cover => {
+  const { base, repeats, run } = withoutGaps(access)
   let cover: Cover = { boxes: runBoxes(coordinates, base, base + run), exact: true }
   for (const { stride, count } of repeats.flatMap((repeat) => alongDigits(coordinates, repeat)).reverse()) {
     const wider = repeatBoxes(coordinates, cover.boxes, stride, count)

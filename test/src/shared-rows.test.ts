@@ -123,7 +123,7 @@ test('ranks that would plan otherwise are refused, with what differs', async () 
   for (const [more, what] of [
     [{ budget: '70%' }, 'another --budget than rank 0'],
     [{ shardRows: false, accumulate: 2 }, '--shard-rows false where rank 0 has true'],
-    [{ accumulate: 4 }, '--accumulate 4 where rank 0 has 1'],
+    [{ accumulate: 4 }, '--accumulate 4 where rank 0 has 2'],
     [{ optimizer: 'adam' }, 'another objective than rank 0']
   ] as const) {
     const of = (rank: number) => rowOptions({ steps: 1, shardRows: true, input: [2, 3, 64, 32], ...(rank === 1 && more) })
