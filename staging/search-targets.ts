@@ -64,7 +64,7 @@ export const searchTargets = (
   const reaching = (rung: number): number => (rung <= rungsAhead ? 0 : targets[rung - rungsAhead - 1]! + 1)
 
   const leastKeptAt = (rung: number): Segmentation | undefined => leastKept(targets[rung]!)
-  /** What keeps least for the lowest rung for which anything is found, and the least budget for it. */
+  /** What keeps least for the lowest rung with anything, and the least budget that finds it. */
   const lowest = lazy((): LeastPlan | undefined => {
     const rung = firstWhere(0, top, (rung) => leastKeptAt(rung) !== undefined)
     const segments = leastKeptAt(rung)
