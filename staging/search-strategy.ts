@@ -97,9 +97,9 @@ export const createStrategySearch = (
       const [segments] = withVariants(search.variants, wholeGraph(graph))
       const { refusedKernel, liveBytes } = onDevice(segments!)
       const maxBytes = refusedKernel() === undefined ? Math.max(plain.peakBytes(), liveBytes()) : unlimitedBytes
-      const { mayFit, within } = strategy.within(search)
+      const { leastKept, within } = strategy.within(search)
       const found = searchTargets(
-        { persistentBytes, mayFit, segmentations: (target, slowest) => within(target, loadMargin(device) * inNanoseconds(slowest)) },
+        { persistentBytes, leastKept, segmentations: (target, slowest) => within(target, loadMargin(device) * inNanoseconds(slowest)) },
         onDevice,
         maxBytes,
         refusedKernel

@@ -27,7 +27,7 @@ const firstWhere = (first: number, last: number, does: (number: number) => boole
 }
 
 /** What a strategy finds for targets in bytes, as `SegmentationSearch` has it. */
-interface TargetSearch extends Pick<SegmentationSearch, 'mayFit'> {
+interface TargetSearch extends Pick<SegmentationSearch, 'leastKept'> {
   readonly persistentBytes: number
   readonly segmentations: (target: number, slowest: number) => readonly Segmentation[]
 }
@@ -39,7 +39,7 @@ interface TargetSearch extends Pick<SegmentationSearch, 'mayFit'> {
  * peaks rise and fall along the ladder. `slowest` is in milliseconds of a step.
  */
 export const searchTargets = (
-  { persistentBytes, segmentations, mayFit }: TargetSearch,
+  { persistentBytes, segmentations, leastKept }: TargetSearch,
   lowered: (segments: Segmentation) => Lowered,
   maxBytes: number,
   refusedKernel: () => KernelKind | undefined
@@ -63,16 +63,18 @@ export const searchTargets = (
   /** The smallest budget that starts at this rung or above. */
   const reaching = (rung: number): number => (rung <= rungsAhead ? 0 : targets[rung - rungsAhead - 1]! + 1)
 
-  /**
-   * A rung for which something is found, the lowest as far as `mayFit` can tell; the top one where
-   * nothing is.
-   */
-  const lowestRung = lazy(() => {
-    const likely = firstWhere(0, top, (rung) => mayFit(targets[rung]!))
-    return segmentationsAt(likely).length > 0 ? likely : firstWhere(likely, top, (rung) => segmentationsAt(rung).length > 0)
+  const leastKeptAt = (rung: number): Segmentation | undefined => leastKept(targets[rung]!)
+  /** What keeps least for the lowest rung with anything, and the least budget that finds it. */
+  const lowest = lazy((): LeastPlan | undefined => {
+    const rung = firstWhere(0, top, (rung) => leastKeptAt(rung) !== undefined)
+    const segments = leastKeptAt(rung)
+    const least = segments && lowered(segments)
+    if (least === undefined || least.refusedKernel() !== undefined) return undefined
+    return { budget: Math.max(least.peakBytes(), reaching(rung)), lowered: least }
   })
 
-  const within = (budget: number, slowest = Infinity): Lowered | undefined => {
+  /** The fastest on the ladder. */
+  const onLadder = (budget: number, slowest: number): Lowered | undefined => {
     for (let rung = startFor(budget); rung >= 0; rung--) {
       const candidates = candidatesAt(rung, slowest)
       // Where a target finds nothing as fast, no smaller one does.
@@ -84,21 +86,19 @@ export const searchTargets = (
     }
     return undefined
   }
+  const within = (budget: number, slowest = Infinity): Lowered | undefined => {
+    const found = onLadder(budget, slowest)
+    if (found !== undefined || leastKeptAt(startFor(budget)) === undefined) return found
+    const least = lowest()
+    return least !== undefined && least.budget <= budget && least.lowered.milliseconds() <= slowest ? least.lowered : undefined
+  }
   return {
     within,
     leastHost: (budget) => within(budget)?.hostBytes(),
     refusedKernel,
     least: (below = Infinity) => {
-      let least: LeastPlan | undefined
-      const isLess = (budget: number): boolean => budget < (least?.budget ?? below)
-      for (let rung = lowestRung(); rung <= top && isLess(reaching(rung)); rung++)
-        for (const one of candidatesAt(rung)) {
-          const candidate = one()
-          if (!mayLieIn((least?.budget ?? below) - 1, candidate.liveBytes())) continue
-          const budget = Math.max(candidate.peakBytes(), reaching(rung))
-          if (isLess(budget)) least = { budget, lowered: candidate }
-        }
-      return least
+      const least = lowest()
+      return least !== undefined && least.budget < below ? least : undefined
     }
   }
 }

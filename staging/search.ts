@@ -58,6 +58,7 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
         return estimate(segment, onHost)
       },
       variants: (span) => variants()(span),
+      lastVariant: (span) => (device.algorithms === undefined ? {} : variants()(span).at(-1)!),
       timeline: memoize(JSON.stringify, (segments: Segmentation) => {
         looked.atPlan()
         return buildTimeline(graph, device, segments)

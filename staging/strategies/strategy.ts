@@ -35,6 +35,8 @@ export interface Search {
   /** `onHost`: tensors that are on the host. */
   readonly estimate: (segment: Segment, onHost?: ReadonlySet<number>) => SegmentEstimate | undefined
   readonly variants: Variants
+  /** The last of the variants, for which none need be timed. */
+  readonly lastVariant: (span: Span) => Variant
   readonly timeline: (segments: Segmentation) => Timeline
   /** What is kept from forward to backward, at least; `onHost`: as of `estimate`. */
   readonly keptBytes: (segments: Segmentation, onHost: ReadonlySet<number>) => KeptBytes
@@ -83,10 +85,10 @@ export interface SegmentationSearch {
    */
   readonly within: (target: number, slowest?: number) => readonly Segmentation[]
   /**
-   * Whether it is likely to find any, which costs a fraction of looking for the fastest. An
-   * estimate: it may find some where this says no.
+   * One that keeps the fewest bytes of those that it believes to fit, however slow it is; undefined
+   * where it finds none. That costs a fraction of looking for the fastest.
    */
-  readonly mayFit: (target: number) => boolean
+  readonly leastKept: (target: number) => Segmentation | undefined
 }
 
 /**

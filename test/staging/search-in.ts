@@ -18,6 +18,7 @@ export const searchIn = (written: StepGraph, device: DeviceModel, order: Order):
     device,
     persistentBytes: lower(written, { order, segments: wholeGraph(written) }, device).residentBytes,
     variants: createVariants(graph, device),
+    lastVariant: (span) => createVariants(graph, device)(span).at(-1)!,
     estimate: segmentEstimator(graph, device),
     timeline: (segments) => buildTimeline(graph, device, segments),
     keptBytes: keptBytesEstimator(graph, device)

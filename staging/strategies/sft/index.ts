@@ -5,6 +5,7 @@ import { segmentPasses } from '../../lowering/tile/pass'
 import { isCast } from '../../lowering/scope/parameters'
 import { requestedCheckpoints } from '../../graph/directives'
 import { accumulatesStatistics } from '../../graph/statistics'
+import { fusibleTileAxes } from '../../graph/grid'
 import { hoistPoolAboveRelu } from '../../graph/order'
 import { alignUp } from '../../placement/placement'
 import type { Span } from '../../graph/span'
@@ -14,9 +15,11 @@ import { lazy, memoizeByNumber } from '../../memoize'
 import { joinSegments } from './join-segments'
 import { insert, roundBytes, listSegments, type PathLabel } from './labels'
 import { leastTimes, type LeastTime, type Route } from './least-times'
+import { leastKeptPath } from './least-kept-path'
 import { leastWeights } from './least-weights'
+import { createOptionBytes, type Boundaries } from './option-bytes'
 import { readBytesEstimator } from '../least-bytes'
-import type { Search, SegmentationSearch, Strategy } from '../strategy'
+import type { Search, Segmentation, SegmentationSearch, Strategy } from '../strategy'
 import { createSegmentOptions } from './segment-options'
 
 /**
@@ -62,7 +65,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
       .some((both) => both?.weight !== undefined && (both.weight.layout !== both.weight.backwardLayout || isCast(scope, both.weight)))
   const statistics = new Set(graph.nodes.flatMap((node, position) => (accumulatesStatistics(node) ? [position] : [])))
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target, onHost), end]
-  const segmentOptions = createSegmentOptions(search, positionsWithin(Infinity), {
+  const boundaries: Boundaries = {
     tensorBytes,
     hasGradient,
     onHost,
@@ -71,7 +74,16 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     leastWeights: leastWeights(scope),
     readBytes: readBytesEstimator(scope),
     runsAgain: (span) => segmentPasses(scope, { ...span, recompute: true }, onHost ?? new Set())('recompute').runs
+  }
+  const bytes = createOptionBytes(search, boundaries)
+  /** What a segment adds and keeps at least, by its ends as one number. */
+  const floors = memoizeByNumber((key: number) => {
+    const span = { from: Math.floor(key / (end + 1)), to: key % (end + 1) }
+    const keptBytes = bytes.outputs(span) - bytes.freed(span)
+    const isWhole = fusibleTileAxes(graph, span).length === 0 && !bytes.isFrozen(span)
+    return { addedBytes: Math.max(bytes.ends(span), isWhole ? bytes.whole(span) : 0), keptBytes: () => keptBytes }
   })
+  const segments = createSegmentOptions(search, positionsWithin(Infinity), boundaries, bytes)
 
   /**
    * The label of least time at the end that takes no more than `limit`; tiled are only segments
@@ -88,7 +100,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     labels.get(0)!.push({ savedBytes: 0, nanoseconds: 0, last: undefined })
     for (const from of route.positions)
       for (const to of route.from(from)) {
-        const { aboutNanoseconds, leastNanoseconds, leastKeptBytes, within } = segmentOptions({ from, to })
+        const { aboutNanoseconds, leastNanoseconds, leastKeptBytes, within } = segments.optionsOf({ from, to })
         const [tiles, after, leastAfter] = [mayTile(from), labels.get(to)!, least(to)]
         for (const before of labels.get(from)!) {
           const slack = limit - before.nanoseconds - leastAfter(before.savedBytes + leastKeptBytes)
@@ -116,50 +128,56 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
       // Tiles end where statistics are taken; beyond that only whole blocks are computed again.
       return after.filter((position) => position <= barrier || cuts.includes(position))
     })
-    return { positions, from, optionsOf: (start, to) => segmentOptions({ from: start, to }) }
+    return { positions, from, optionsOf: (start, to) => segments.optionsOf({ from: start, to }) }
   }
   const leastWithin = (target: number, route: Route): LeastTime => {
-    const bytes = target - persistentBytes
+    const room = target - persistentBytes
     const standing = (position: number): number => liveTensors(graph, position).reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
     // What waits on the host is not limited here.
     const holdsKept = onHost === undefined
-    return leastTimes(route, { bytes, from: (position) => (holdsKept ? bytes - standing(position) : bytes), holdsKept })
+    return leastTimes(route, { bytes: room, from: (position) => (holdsKept ? room - standing(position) : room), holdsKept })
   }
   /** What was found, or that nothing is faster than that, by target. */
   const known: { readonly target: number; readonly nanoseconds: number }[] = []
 
-  /** By whatever keeps least, however slow it is. */
-  const mayFit = (target: number): boolean => {
-    const { positions, from: endsFrom, optionsOf } = routeWithin(target)
-    const least = new Map([[0, 0]])
-    for (const from of positions) {
-      const before = least.get(from)
-      if (before === undefined) continue
-      for (const to of endsFrom(from)) {
-        const kept = optionsOf(from, to).leastKeptWithin(target - persistentBytes - before)
-        if (kept !== undefined) least.set(to, Math.min(least.get(to) ?? Infinity, before + kept))
-      }
-    }
-    return least.has(end)
-  }
+  const floorOf = (from: number, to: number) => floors(from * (end + 1) + to)
+  const keptOf = (from: number, to: number): number => floorOf(from, to).keptBytes()
+  /** Whether there is a way by what segments need at least, for which nothing need be lowered. */
+  const mayFit = (target: number, route: Route): boolean =>
+    onHost !== undefined ||
+    leastKeptPath(route, keptOf, (from, to, keptBytes) => {
+      const floor = floorOf(from, to)
+      return keptBytes + floor.addedBytes > target - persistentBytes ? undefined : floor
+    }) !== undefined
+  const leastKept = memoizeByNumber((target: number): Segmentation | undefined => {
+    const route = routeWithin(target)
+    if (!mayFit(target, route)) return undefined
+    const room = target - persistentBytes
+    const options = leastKeptPath(route, keptOf, (from, to, keptBytes) => segments.leastKept({ from, to })(room - keptBytes))
+    const found = options?.map(({ segment }) => segment)
+    return found && joinSegments(found, asked, search.estimate)
+  })
   const within: SegmentationSearch['within'] = (target, slowest = Infinity) => {
     const route = routeWithin(target)
+    if (!mayFit(target, route)) return []
     const least = leastWithin(target, route)
     // A smaller target never takes less time.
     const nanoseconds = known.reduce((most, one) => (one.target >= target ? Math.max(most, one.nanoseconds) : most), least(0)(0))
-    const isLikely = lazy(() => onHost !== undefined || mayFit(target))
+    if (nanoseconds > slowest || nanoseconds === Infinity) return []
+    const isLikely = lazy(() => onHost !== undefined || leastKept(target) !== undefined)
     let best: PathLabel | undefined
     for (const times of timesOfLeast) {
-      const limit = Math.min(slowest, (times > likelyTimes && !isLikely() ? Infinity : times) * nanoseconds)
+      if (times > likelyTimes && !isLikely()) break
+      const limit = Math.min(slowest, times * nanoseconds)
       best = fastest(target, route, least, limit, () => true)
       if (best !== undefined || limit >= slowest) break
     }
     known.push({ target, nanoseconds: best?.nanoseconds ?? slowest })
     if (best === undefined) return []
-    const segments = listSegments(best)
-    return [joinSegments(segments, asked, search.estimate), segments]
+    const found = listSegments(best)
+    return [joinSegments(found, asked, search.estimate), found]
   }
-  return { within, mayFit }
+  return { within, leastKept }
 }
 
 /**

@@ -46,6 +46,8 @@ export interface OptionBytes {
   readonly gradients: (span: Span) => { readonly before: number; readonly after: number; readonly through: number }
   /** Bytes of the tensors at a segment's ends, however it runs. */
   readonly ends: (span: Span) => number
+  /** Bytes without tiles, where something learns: all is there that its backward reads. */
+  readonly whole: (span: Span) => number
   /** Bytes of the tensors before a segment that are no longer there after it. */
   readonly freed: (span: Span) => number
   /** Whether nothing before or in a segment learns. */
@@ -57,7 +59,7 @@ export interface OptionBytes {
 /** Finds the bytes of a search's segments, each by its estimate. */
 export const createOptionBytes = (
   { graph, estimate }: Search,
-  { tensorBytes, hasGradient, onHost, firstTrainable }: Boundaries
+  { tensorBytes, hasGradient, onHost, firstTrainable, readBytes }: Boundaries
 ): OptionBytes => {
   const end = graph.nodes.length
   const isFrozen = ({ to }: Span): boolean => to <= firstTrainable
@@ -77,6 +79,10 @@ export const createOptionBytes = (
     if (isFrozen(span)) return outputs(span)
     const { before, after, through } = gradients(span)
     return through + Math.max(before, after)
+  }
+  const whole = (span: Span): number => {
+    const { before, after, through } = gradients(span)
+    return through + Math.max(before, after + readBytes(span).all)
   }
   const freed = (span: Span): number => {
     if (!isFrozen(span)) return 0
@@ -104,5 +110,5 @@ export const createOptionBytes = (
     const estimated = segment.prefetch === true && tileCount(segment.grid) > maxPrefetchTiles ? undefined : estimate(segment, onHost)
     return estimated && asOption(hostTensors.length === 0 ? segment : { ...segment, hostTensors }, estimated)
   }
-  return { outputs, gradients, ends, freed, isFrozen, optionOf }
+  return { outputs, gradients, ends, whole, freed, isFrozen, optionOf }
 }

@@ -1,17 +1,16 @@
 import { overlapsCopies } from '../../devices/device-model'
-import { lazy } from '../../memoize'
+import { lazy, memoizeByNumber } from '../../memoize'
 import { requestedTiles } from '../../graph/directives'
 import { type Segment } from '../../plans/plan'
 import { tileCount, untiled, type Grid, type Span } from '../../graph/span'
-import { tileRuns } from '../../graph/tiling'
-import { tileAxes } from '../../program/program'
 import { endsOnHost } from '../../plans/host-tensors'
 import type { SegmentOption } from './grid-search'
 import { candidateGrids } from '../grids'
+import { leastKeptOption } from './least-kept-option'
 import type { LeastWeights } from './least-weights'
-import { type Boundaries, createOptionBytes } from './option-bytes'
+import type { Boundaries, OptionBytes } from './option-bytes'
 import type { Search } from '../strategy'
-import { createTiledOptions } from './tiled-options'
+import { fastestTiled } from './tiled-options'
 
 /** No option of a kind does with less of either. */
 export interface LeastCost {
@@ -39,17 +38,18 @@ export interface SegmentOptions {
   readonly leastAddedBytes: number
   readonly leastKeptBytes: number
   /**
-   * The fewest bytes that an option keeps which adds no more than `available`, undefined where none
-   * is found. An estimate: of tiles it looks at the finest alone, and coarser ones may add less,
-   * since finer ones have more halos.
-   */
-  readonly leastKeptWithin: (available: number) => number | undefined
-  /**
    * At most three options that add no more than `available` bytes to what is resident: the fastest
    * that is kept, that is computed again whole, and in tiles, those only where they may take no
    * more than `tiledNanoseconds`. Where the model asks for tiles, they alone.
    */
   readonly within: (available: number, tiledNanoseconds: number) => readonly SegmentOption[]
+}
+
+/** What is asked of the spans between positions; answers are remembered. */
+interface SegmentSearch {
+  readonly optionsOf: (span: Span) => SegmentOptions
+  /** As `leastKeptOption`. */
+  readonly leastKept: (span: Span) => (available: number) => SegmentOption | undefined
 }
 
 /**
@@ -83,27 +83,35 @@ const fastestFirst = (options: readonly (() => SegmentOption | undefined)[]): re
 export const createSegmentOptions = (
   search: Search,
   positions: readonly number[],
-  boundaries: Boundaries
-): ((span: Span) => SegmentOptions) => {
-  const { graph, device, estimate, variants: createVariants } = search
+  boundaries: Boundaries,
+  bytes: OptionBytes
+): SegmentSearch => {
   const { onHost, reorders, leastWeights, readBytes, runsAgain } = boundaries
+  const { graph, device, estimate, variants: createVariants } = search
   const end = graph.nodes.length
   const tiled = requestedTiles(graph)
-  const bytes = createOptionBytes(search, boundaries)
   const { optionOf } = bytes
+
+  const memoizeBySpan = <A>(compute: (span: Span) => A): ((span: Span) => A) => {
+    const known = memoizeByNumber((key) => compute({ from: Math.floor(key / (end + 1)), to: key % (end + 1) }))
+    return ({ from, to }) => known(from * (end + 1) + to)
+  }
+  const wantedIn = (span: Span) => tiled.find(({ from, to }) => from === span.from && to === span.to)
+  const isKeepable = (span: Span): boolean => span.to === end || !positions.some((position) => span.from < position && position < span.to)
+  const isInRows = (span: Span): boolean => onHost !== undefined && endsOnHost(graph, span, onHost).length > 0
+  const gridsOf = memoizeBySpan((span) => candidateGrids(graph, span, isInRows(span)))
 
   /** How a span may run: in which variants, kept or computed again, and in which tiles. */
   const waysOf = (span: Span) => {
     const isLast = span.to === end
-    const wanted = tiled.find(({ from, to }) => from === span.from && to === span.to)
-    const keepable = isLast || !positions.some((position) => span.from < position && position < span.to)
+    const [wanted, keepable] = [wantedIn(span), isKeepable(span)]
     const variants = createVariants(span)
     const reordering: readonly Segment['reorder'][] =
       reorders(span) || variants.some(({ winograd }) => winograd !== undefined) ? ['once', 'each-tile'] : ['once']
     // A limit on scratch binds tiles less than the whole: within it they may be faster, though
     // never than the whole without it.
     const isLimited = variants.some(({ workspace }) => workspace !== undefined)
-    const inRows = onHost !== undefined && endsOnHost(graph, span, onHost).length > 0
+    const inRows = isInRows(span)
     /** Whether what passes in bands takes less time beside computing. */
     const beside = inRows && overlapsCopies(device)
     const readsImage = span.from === 0 && graph.source.kind === 'image'
@@ -149,10 +157,9 @@ export const createSegmentOptions = (
         return { whole: through + Math.max(whole, before, after + read), tiled: beside + tiled, shared: beside + shared }
       })
     })
-    const inTiles = createTiledOptions({
+    const inTiles = fastestTiled({
       ...{ span, variants, reordering, loadings, inRows, beside, least, optionOf },
-      grids: lazy(() => candidateGrids(graph, span, inRows)),
-      unlikeTiles: (grid) => tileAxes.reduce((tiles, axis) => tiles * (tileRuns(graph, span, axis, grid[axis])?.length ?? 0), 1),
+      grids: () => gridsOf(span),
       wholeNanoseconds: (variant) => nanosecondsOf(coarsest[isLimited ? 0 : variant]!()!)
     })
     const mayFitWhole = (variant: number, available: number): boolean =>
@@ -185,15 +192,6 @@ export const createSegmentOptions = (
       ]),
       leastAddedBytes: endBytes,
       leastKeptBytes,
-      leastKeptWithin: (available) => {
-        if (endBytes > available) return undefined
-        const mayTile = wanted === undefined && least().some(({ tiled }) => tiled <= available)
-        const fits = (option: SegmentOption | undefined): option is SegmentOption =>
-          option !== undefined && option.addedBytes() <= available
-        // Those that keep least come first, and of those the ones that add least.
-        const found = [() => (mayTile ? inTiles.finest() : undefined), again.at(-1), kept.at(-1)].find((option) => fits(option?.()))?.()
-        return found?.keptBytes()
-      },
       within: (available, tiledNanoseconds) => {
         if (endBytes > available) return []
         const [keptWhole, fitting] = [firstWithin(kept, available), firstWithin(coarsest, available)]
@@ -205,19 +203,18 @@ export const createSegmentOptions = (
         // computing.
         const end = fitting === -1 ? coarsest.length : fitting + (beside ? 1 : 0)
         const slowest = Math.min(tiledNanoseconds, fitting === -1 ? Infinity : coarsest[fitting]!()!.nanoseconds())
-        const tiled = inTiles.fastest(isLimited ? coarsest.length : end, available, slowest)
+        const tiled = inTiles(isLimited ? coarsest.length : end, available, slowest)
         if (tiled !== undefined) options.push(tiled)
         return options
       }
     }
   }
-  const known = new Map<number, SegmentOptions>()
-  const optionsOf = (span: Span): SegmentOptions => {
-    const key = span.from * (end + 1) + span.to
-    let options = known.get(key)
-    if (options === undefined) known.set(key, (options = open(span)))
-    return options
-  }
+  const optionsOf = memoizeBySpan(open)
+  const leastKept = memoizeBySpan((span) =>
+    leastKeptOption(search, boundaries, bytes, {
+      ...{ span, wanted: wantedIn(span)?.grid, keepable: isKeepable(span), grids: () => gridsOf(span) }
+    })
+  )
   /** Nanoseconds between two neighbours among the positions: at least, and forward once more. */
   const parts = lazy(() =>
     positions.slice(1).map((to, index) => {
@@ -235,5 +232,5 @@ export const createSegmentOptions = (
     const again = inside.slice(0, -1).filter(isRun)
     return aboutShare * (inside.reduce((sum, { least }) => sum + least, 0) + again.reduce((sum, { forward }) => sum + forward, 0))
   }
-  return optionsOf
+  return { optionsOf, leastKept }
 }

@@ -1,5 +1,5 @@
 import type { Grid, Span } from '../../graph/span'
-import { lazy, memoizeByNumber } from '../../memoize'
+import { memoizeByNumber } from '../../memoize'
 import type { Segment } from '../../plans/plan'
 import type { Variant } from '../strategy'
 import { type SegmentOption, coarsestFitting, fastestPrefetching, firstFitting } from './grid-search'
@@ -9,8 +9,6 @@ import type { LeastWeights } from './least-weights'
 export interface TiledSegment {
   readonly span: Span
   readonly grids: () => readonly Grid[]
-  /** How many tiles a grid has of which no two neighbours are alike: what is lowered of it. */
-  readonly unlikeTiles: (grid: Grid) => number
   readonly variants: readonly Variant[]
   /** How tiles may read weights. */
   readonly reordering: readonly Segment['reorder'][]
@@ -27,29 +25,19 @@ export interface TiledSegment {
   readonly optionOf: (segment: Segment) => SegmentOption | undefined
 }
 
-interface TiledOptions {
-  /**
-   * The fastest in tiles of the variants before `end` that adds no more than `available` bytes and
-   * takes no more than `slowest` nanoseconds; all leave the same in memory.
-   */
-  readonly fastest: (end: number, available: number, slowest: number) => SegmentOption | undefined
-  /**
-   * The option of the finest grid that can be, with the fewest bytes for weights; grids that would
-   * take minutes to place are left out.
-   */
-  readonly finest: () => SegmentOption | undefined
-}
-
-/** Ops of unlike tiles, at most: each has buffers of its own, and placing is quadratic in them. */
-const mostUnlikeOps = 4096
+/**
+ * The fastest in tiles of the variants before `end` that adds no more than `available` bytes and
+ * takes no more than `slowest` nanoseconds; all leave the same in memory.
+ */
+type FastestTiled = (end: number, available: number, slowest: number) => SegmentOption | undefined
 
 type Decided = Pick<Segment, 'reorder' | 'prefetch'>
 
 /**
  * Looks for a segment's best option among its grids and variants, each of which is estimated once.
  */
-export const createTiledOptions = (segment: TiledSegment): TiledOptions => {
-  const { span, grids, unlikeTiles, variants, reordering, loadings, inRows, beside, least, wholeNanoseconds, optionOf } = segment
+export const fastestTiled = (segment: TiledSegment): FastestTiled => {
+  const { span, grids, variants, reordering, loadings, inRows, beside, least, wholeNanoseconds, optionOf } = segment
   const decisions = reordering.flatMap((reorder) => loadings.map((loading): Decided => ({ reorder, ...loading })))
   /** By variant, then by what is decided. */
   const gridOptions = variants.map((variant) =>
@@ -73,7 +61,7 @@ export const createTiledOptions = (segment: TiledSegment): TiledOptions => {
         : coarsestFitting(grids().length, gridOption, available)
     return found !== undefined && found.nanoseconds() <= slowest ? found : undefined
   }
-  const fastest = (end: number, available: number, slowest: number): SegmentOption | undefined => {
+  return (end, available, slowest) => {
     let best: SegmentOption | undefined
     for (let variant = 0; variant < end; variant++)
       for (let decision = 0; decision < decisions.length; decision++) {
@@ -82,18 +70,4 @@ export const createTiledOptions = (segment: TiledSegment): TiledOptions => {
       }
     return best
   }
-  const finest = lazy((): SegmentOption | undefined => {
-    const at = (index: number): SegmentOption | undefined =>
-      unlikeTiles(grids()[index]!) * (span.to - span.from) > mostUnlikeOps
-        ? undefined
-        : optionOf({ ...span, grid: grids()[index]!, recompute: true, reorder: reordering.at(-1)!, ...variants.at(-1)! })
-    let [low, high] = [0, grids().length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (at(middle) === undefined) high = middle
-      else low = middle + 1
-    }
-    return low === 0 ? undefined : at(low - 1)
-  })
-  return { fastest, finest }
 }
