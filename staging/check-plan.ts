@@ -53,9 +53,10 @@ export const checkTiles = (graph: Graph, { kind }: Objective): E.Either<StagingE
 /** A segment as plan files write it: layers by their names. */
 const makeNamer = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
   const nameAt = (position: number): string => nodes[position]?.name ?? `at position ${position}`
-  return ({ winograd, hostTensors, ...segment }) => ({
+  return ({ winograd, winogradSlices, hostTensors, ...segment }) => ({
     ...segment,
     ...(winograd && { winograd: winograd.map(nameAt) }),
+    ...(winogradSlices && { winogradSlices: winogradSlices.map(nameAt) }),
     ...(hostTensors && { hostTensors: hostTensors.map(nameAt) })
   })
 }
