@@ -40,7 +40,7 @@ const shares = [1 / 4]
  * Each slice has a launch for each image, so that many images have many; and transformed weights
  * that are smaller than this share of the activations around them matter little.
  */
-const [mostLaunches, leastShare] = [64, 1 / 2]
+const [mostLaunches, leastShare] = [64, 1]
 
 const isFaster = (one: Pair, other: Pair): boolean => one[0] < other[0] && one[1] < other[1]
 

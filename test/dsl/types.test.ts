@@ -327,7 +327,7 @@ types('plans: right, or the same sentence', () => {
       recompute: fc.boolean(),
       budget: fc.oneof(fc.constant(null), fc.nat(2e9)),
       peak: fc.nat(2e9),
-      change: fc.nat(17),
+      change: fc.nat(18),
       position,
       place: fc.nat(3),
       name,
@@ -381,6 +381,8 @@ types('plans: right, or the same sentence', () => {
           return { ...right, input: [2, 3, 16, 16 + place].slice(place === 3 ? 1 : 0) }
         case 10:
           return changed({ winograd: [place === 1 ? 'features.9' : 'features.0', name].slice(place > 1 ? 1 : 0) })
+        case 18:
+          return changed({ winograd: ['features.0'], winogradSlices: ['features.0', name].slice(place > 1 ? 1 : 0) })
         case 12:
           return { ...right, swapSchedule: [{ ...interval, tensor: `${['output', 'indices', 'weights'][place % 3]} of ${name}` }] }
         case 13:
@@ -452,6 +454,7 @@ types('plans: right, or the same sentence', () => {
     'winograd: there is no layer',
     'is not in this segment',
     'is no convolution but',
+    'winogradSlices: ',
     'hostTensors: there is no layer',
     'bands of rows',
     'right after forward',
