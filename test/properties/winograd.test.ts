@@ -19,7 +19,12 @@ import { assertPeakTouched } from './touched-peak'
  */
 const convolutions = (draw: Draw): readonly dsl.AnyLayer[] =>
   Array.from({ length: draw(2, 4) }, () => [
-    dsl.conv2d({ out: 16 * (draw(0, 2) === 0 ? draw(5, 9) : draw(1, 5)), k: 3, p: [draw(0, 1), draw(0, 1), draw(0, 1), draw(0, 1)], bias: draw(0, 1) === 1 }),
+    dsl.conv2d({
+      out: 16 * (draw(0, 2) === 0 ? draw(5, 9) : draw(1, 5)),
+      k: 3,
+      p: [draw(0, 1), draw(0, 1), draw(0, 1), draw(0, 1)],
+      bias: draw(0, 1) === 1
+    }),
     dsl.leakyRelu({ slope: 0.5 })
   ]).flat()
 

@@ -67,7 +67,12 @@ test('of layers that do not learn, and of several images, what is read of the ou
 test('where memory is short, plans are in slices, and files keep them', () => {
   const { peakDeviceBytes, stepMilliseconds } = staged().predicted
   const wanted = [0.55, 0.65, 0.75, 0.85].map((share) => ({ bytes: Math.floor(share * peakDeviceBytes) }))
-  const plans = wanted.flatMap((budget) => E.fold(() => [], (one: Staged) => [one])(stage({ ...base, budget })))
+  const plans = wanted.flatMap((budget) =>
+    E.fold(
+      () => [],
+      (one: Staged) => [one]
+    )(stage({ ...base, budget }))
+  )
   const sliced = plans.filter(({ plan: { segments } }) => segments.some(({ winogradSlices = [] }) => winogradSlices.length > 0))
   assert.ok(sliced.length > 0)
   for (const one of sliced) {
@@ -86,7 +91,10 @@ test('a layer in slices runs by Winograd', () => {
   const { plan: decoded } = must(E.mapLeft((message: string) => ({ message }))(decodePlanFile(wrong)))
   const refused = checkPlanFile(must(buildGraph(network, decoded.input)), network.input, decoded)
   const given = E.isLeft(refused) ? refused : stage({ ...base, given: refused.right })
-  assert.ok(E.isLeft(given) && given.left.message.includes('winogradSlices: 0 is not among the convolutions of winograd'), JSON.stringify(given))
+  assert.ok(
+    E.isLeft(given) && given.left.message.includes('winogradSlices: 0 is not among the convolutions of winograd'),
+    JSON.stringify(given)
+  )
 })
 
 test.run()

@@ -160,11 +160,7 @@ export const recordTiles = (
  * Records tiles that share what they read of the weights, from a record of tiles that do not: only
  * the copies differ.
  */
-export const recordSharing = (
-  timed: TimedSegment,
-  way: Exclude<Way, 'sliced'>,
-  apart: Recorded
-): Recorded => {
+export const recordSharing = (timed: TimedSegment, way: Exclude<Way, 'sliced'>, apart: Recorded): Recorded => {
   const { scope, places, transformable, emit } = timed
   const { from, to } = timed.segment
   const { builder, into } = createTimesBuilder(scope.device, places, transformable)

@@ -30,8 +30,7 @@ export const transformWeights = (
   const sliced = new Set((segment.winogradSlices ?? []).map((position) => scope.parameters[position]!.weight!))
   const once = tileCount(segment.grid) > 1 && segment.reorder === 'once'
   const inLayout = (layout: TransformedLayout) => {
-    const isShared = (weight: ParameterTensor): boolean =>
-      once && chosen.has(weight) && !(sliced.has(weight) && hasSlices(weight, layout))
+    const isShared = (weight: ParameterTensor): boolean => once && chosen.has(weight) && !(sliced.has(weight) && hasSlices(weight, layout))
     const made = new Map(
       shared[layout].flatMap((both) =>
         both?.weight !== undefined && isShared(both.weight) ? [[both.weight, weightsIn(scope, both.weight, layout)] as const] : []
