@@ -6,11 +6,11 @@ import type { PlanFileSegment } from './plan-file'
  * at the names that do not run by Winograd, if that is so.
  */
 export type SlicesError<G extends PlanFileSegment, Text extends string> = G extends {
-  readonly winogradSlices: infer S extends readonly [string, ...string[]]
+  readonly slicedWinograd: infer S extends readonly [string, ...string[]]
 }
   ? S extends readonly ByWinograd<G>[]
     ? unknown
-    : { readonly winogradSlices: { readonly [K in keyof S]: S[K] extends ByWinograd<G> ? unknown : Refusal<S[K], Text> } }
+    : { readonly slicedWinograd: { readonly [K in keyof S]: S[K] extends ByWinograd<G> ? unknown : Refusal<S[K], Text> } }
   : unknown
 
 /** Names of the convolutions that a segment runs by Winograd. */
@@ -18,4 +18,4 @@ type ByWinograd<G extends PlanFileSegment> = G extends { readonly winograd: infe
 
 type Refusal<Name extends string, Text extends string> = string extends Name
   ? unknown
-  : Invalid<`${Text}: winogradSlices: ${Name} is not among the convolutions of winograd`>
+  : Invalid<`${Text}: slicedWinograd: ${Name} is not among the convolutions of winograd`>

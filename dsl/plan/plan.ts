@@ -39,7 +39,7 @@ export interface PlanSegment<Place = string> {
    * of their weights are transformed at once, by each tile for itself, which takes less memory and
    * more time.
    */
-  readonly winogradSlices?: readonly Place[]
+  readonly slicedWinograd?: readonly Place[]
   /**
    * Bytes of scratch memory that a convolution may take: each takes the fastest algorithm within
    * them, and the direct one where this is absent.

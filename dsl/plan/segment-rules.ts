@@ -102,9 +102,9 @@ const validateWinograd = (layers: readonly PlannedLayer[], segment: UnnamedSegme
   })
 
 /** Returns why a segment cannot run these of its layers in slices, or undefined. */
-const validateSlices = ({ winograd = [], winogradSlices = [] }: UnnamedSegment): string | undefined =>
-  firstSentence(winogradSlices, (name) =>
-    winograd.includes(name) ? undefined : `winogradSlices: ${name} is not among the convolutions of winograd`
+const validateSlices = ({ winograd = [], slicedWinograd = [] }: UnnamedSegment): string | undefined =>
+  firstSentence(slicedWinograd, (name) =>
+    winograd.includes(name) ? undefined : `slicedWinograd: ${name} is not among the convolutions of winograd`
   )
 
 /**

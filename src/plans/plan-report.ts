@@ -29,7 +29,7 @@ export interface SegmentReport {
   /** Names of the convolutions that run by Winograd. */
   readonly winograd: readonly string[]
   /** Names of those of them that run in slices of channels. */
-  readonly winogradSlices: readonly string[]
+  readonly slicedWinograd: readonly string[]
   /** Limit of bytes of scratch for a convolution's algorithm; null where all run directly. */
   readonly workspaceBytes: number | null
   /** True if what each tile reads is loaded while the one before it is computed. */
@@ -99,7 +99,7 @@ export const planReport = ({ staged, request, planningMilliseconds, verifiedMill
 export const segmentReport = (
   graph: Graph,
   order: Plan['order'],
-  { from, to, grid, recompute, winograd = [], winogradSlices = [], workspace, prefetch, hostTensors = [], rematerialize }: Segment
+  { from, to, grid, recompute, winograd = [], slicedWinograd = [], workspace, prefetch, hostTensors = [], rematerialize }: Segment
 ): SegmentReport => ({
   from,
   to,
@@ -108,7 +108,7 @@ export const segmentReport = (
   grid,
   recompute,
   winograd: winograd.map((position) => graph.nodes[order[position]!]!.name),
-  winogradSlices: winogradSlices.map((position) => graph.nodes[order[position]!]!.name),
+  slicedWinograd: slicedWinograd.map((position) => graph.nodes[order[position]!]!.name),
   workspaceBytes: workspace ?? null,
   prefetch: prefetch === true,
   hostTensors: hostTensors.map((position) => graph.nodes[order[position]!]!.name),
@@ -128,11 +128,11 @@ const convolutionRows = ({ nodes }: Graph, segments: readonly SegmentReport[]): 
 }
 
 /** How many of a segment's convolutions run by Winograd, and how many of those in slices. */
-const winogradText = ({ winograd, winogradSlices }: SegmentReport): string => {
+const winogradText = ({ winograd, slicedWinograd }: SegmentReport): string => {
   if (winograd.length === 0) return ''
   const all = plural(winograd.length, 'convolution')
-  if (winogradSlices.length === 0) return all
-  return winogradSlices.length === winograd.length ? `${all} in slices` : `${all}, ${winogradSlices.length} in slices`
+  if (slicedWinograd.length === 0) return all
+  return slicedWinograd.length === winograd.length ? `${all} in slices` : `${all}, ${slicedWinograd.length} in slices`
 }
 
 /** The first and last layer of a segment, or its only one. */

@@ -58,7 +58,7 @@ const segment = strictObject<PlanFileSegment>(
   },
   {
     winograd: names,
-    winogradSlices: names,
+    slicedWinograd: names,
     workspace: count,
     prefetch: t.literal(true),
     hostTensors: names,

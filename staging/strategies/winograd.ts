@@ -83,15 +83,15 @@ const findGains = (graph: StepGraph, device: DeviceModel, timer: ReturnType<type
     const { shape, groups } = weight
     const elements = weightElements('winogradForward', shape as readonly [number, number, number, number], groups)
     const bytes = scope.parameterBytes * elements
-    const sliced = mayPay(scope, weight, position, bytes) ? timesOf({ winograd: [position], winogradSlices: [position] }) : undefined
+    const sliced = mayPay(scope, weight, position, bytes) ? timesOf({ winograd: [position], slicedWinograd: [position] }) : undefined
     const gains = sliced !== undefined && isFaster(winograd, sliced) && isFaster(sliced, direct)
     return [{ position, bytes, direct, winograd, sliced: gains ? sliced : undefined }]
   })
 }
 
 const inSlices = (gains: readonly Gain[]): Variant => {
-  const winogradSlices = gains.filter(({ sliced }) => sliced !== undefined).map(({ position }) => position)
-  return { winograd: gains.map(({ position }) => position), winogradSlices }
+  const slicedWinograd = gains.filter(({ sliced }) => sliced !== undefined).map(({ position }) => position)
+  return { winograd: gains.map(({ position }) => position), slicedWinograd }
 }
 
 /**

@@ -382,7 +382,7 @@ types('plans: right, or the same sentence', () => {
         case 10:
           return changed({ winograd: [place === 1 ? 'features.9' : 'features.0', name].slice(place > 1 ? 1 : 0) })
         case 18:
-          return changed({ winograd: ['features.0'], winogradSlices: ['features.0', name].slice(place > 1 ? 1 : 0) })
+          return changed({ winograd: ['features.0'], slicedWinograd: ['features.0', name].slice(place > 1 ? 1 : 0) })
         case 12:
           return { ...right, swapSchedule: [{ ...interval, tensor: `${['output', 'indices', 'weights'][place % 3]} of ${name}` }] }
         case 13:
@@ -401,7 +401,7 @@ types('plans: right, or the same sentence', () => {
           return right
       }
     })
-  const plans = sample(plan, 340)
+  const plans = sample(plan, 380)
   const literal = (value: unknown): string =>
     Array.isArray(value)
       ? `readonly [${value.map(literal).join(', ')}]`
@@ -454,7 +454,7 @@ types('plans: right, or the same sentence', () => {
     'winograd: there is no layer',
     'is not in this segment',
     'is no convolution but',
-    'winogradSlices: ',
+    'slicedWinograd: ',
     'hostTensors: there is no layer',
     'bands of rows',
     'right after forward',

@@ -47,7 +47,7 @@ const randomExecution = (seed: number, extents: readonly [number, number] = [12,
   const plans = [[whole], randomSegments(draw, graph)].map((plan) => plan.map(byWinograd))
   // Of few channels there is one slice, as if there were none.
   const inSlices = plans.map((plan) =>
-    plan.map((segment): Segment => ({ ...segment, winogradSlices: segment.winograd!.filter(() => draw(0, 3) > 0) }))
+    plan.map((segment): Segment => ({ ...segment, slicedWinograd: segment.winograd!.filter(() => draw(0, 3) > 0) }))
   )
   return { draw, execution, plans, inSlices }
 }

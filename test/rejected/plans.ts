@@ -68,7 +68,7 @@ export const accepted = [
   planFor(network)({ ...right, segments: [{ ...first, winograd: ['features.0'] }, { ...second, winograd: [] }, last] }),
   planFor(network)({
     ...right,
-    segments: [{ ...first, winograd: ['features.0'], winogradSlices: ['features.0'] }, { ...second, winogradSlices: [] }, last]
+    segments: [{ ...first, winograd: ['features.0'], slicedWinograd: ['features.0'] }, { ...second, slicedWinograd: [] }, last]
   }),
   planFor(network)({ ...right, segments: [{ ...first, prefetch: true }, second, last] }),
   planFor(network)({
@@ -649,8 +649,8 @@ planFor(network)({
   segments: [
     {
       ...first,
-      winogradSlices: [
-        // expects: segment 0..3: winogradSlices: features.0 is not among the convolutions of winograd
+      slicedWinograd: [
+        // expects: segment 0..3: slicedWinograd: features.0 is not among the convolutions of winograd
         'features.0'
       ]
     },
@@ -665,9 +665,9 @@ planFor(network)({
     {
       ...first,
       winograd: ['features.0'],
-      winogradSlices: [
+      slicedWinograd: [
         'features.0',
-        // expects: segment 0..3: winogradSlices: scores is not among the convolutions of winograd
+        // expects: segment 0..3: slicedWinograd: scores is not among the convolutions of winograd
         'scores'
       ]
     },
@@ -990,8 +990,8 @@ export const fromFile = (classes: number, plan: import('../../dsl').PlanFile, bu
   planFor(network)({ ...right, budget }),
   planFor(network)({ ...right, swapSchedule: [{ ...interval, swapIn: plan.model }] }),
   planFor(network)({ ...right, segments: [{ ...first, winograd: plan.layers }, { ...second, winograd: [plan.model] }, last] }),
-  planFor(network)({ ...right, segments: [{ ...first, winograd: plan.layers, winogradSlices: ['features.0'] }, second, last] }),
-  planFor(network)({ ...right, segments: [{ ...first, winograd: ['features.0'], winogradSlices: plan.layers }, second, last] }),
+  planFor(network)({ ...right, segments: [{ ...first, winograd: plan.layers, slicedWinograd: ['features.0'] }, second, last] }),
+  planFor(network)({ ...right, segments: [{ ...first, winograd: ['features.0'], slicedWinograd: plan.layers }, second, last] }),
   planFor(model({ name: 'sized', layers: [globalAvgPool, linear({ out: classes })] }))({
     ...right,
     model: 'sized',

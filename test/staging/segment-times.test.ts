@@ -53,17 +53,17 @@ test('a segment that is timed by its tiles takes what all of its launches take',
               draw,
               positions.filter((position) => segment.from <= position && position < segment.to)
             )
-            const winogradSlices = someOf(draw, winograd)
+            const slicedWinograd = someOf(draw, winograd)
             const decided: Segment = {
               ...{ ...segment, reorder },
               ...(winograd.length > 0 && { winograd }),
-              ...(winogradSlices.length > 0 && { winogradSlices })
+              ...(slicedWinograd.length > 0 && { slicedWinograd })
             }
             assert.is(estimate(decided)!.nanoseconds(), timer(decided).nanoseconds(), JSON.stringify(decided))
             if (tileCount(decided.grid) === 1) continue
             tiled += 1
             byWinograd += Number(winograd.length > 0)
-            sliced += Number(winogradSlices.length > 0)
+            sliced += Number(slicedWinograd.length > 0)
             loading += Number(decided.prefetch === true)
           }
       }

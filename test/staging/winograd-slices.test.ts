@@ -32,7 +32,7 @@ const base: StageRequest = {
 const staged = (options: Partial<StageRequest> = {}): Staged => must(stage({ ...base, ...options }))
 const { plan } = staged({ strategy: 'plain' })
 const positions = (segment: Segment): readonly number[] => segment.winograd ?? []
-const inSlices = plan.segments.map((segment): Segment => ({ ...segment, winogradSlices: positions(segment) }))
+const inSlices = plan.segments.map((segment): Segment => ({ ...segment, slicedWinograd: positions(segment) }))
 
 test('slices take less memory than all transformed weights of a layer at once, and a little more time', () => {
   const [whole, sliced] = [plan.segments, inSlices].map((segments) => staged({ given: { ...plan, segments } }))
@@ -56,7 +56,7 @@ test('of layers that do not learn, and of several images, what is read of the ou
         const from = ends[index - 1] ?? 0
         const winograd = all.filter((position) => from <= position && position < to)
         const grid = { B: 1, H: index === 1 ? tiles : 1, W: 1 }
-        return { from, to, grid, recompute: index < ends.length - 1, reorder: 'once', winograd, winogradSlices: winograd }
+        return { from, to, grid, recompute: index < ends.length - 1, reorder: 'once', winograd, slicedWinograd: winograd }
       })
       const { program } = staged({ objective: frozen, given: { ...plan, segments } })
       const verified = verify(program)
@@ -73,7 +73,7 @@ test('where memory is short, plans are in slices, and files keep them', () => {
       (one: Staged) => [one]
     )(stage({ ...base, budget }))
   )
-  const sliced = plans.filter(({ plan: { segments } }) => segments.some(({ winogradSlices = [] }) => winogradSlices.length > 0))
+  const sliced = plans.filter(({ plan: { segments } }) => segments.some(({ slicedWinograd = [] }) => slicedWinograd.length > 0))
   assert.ok(sliced.length > 0)
   for (const one of sliced) {
     assert.ok(one.predicted.stepMilliseconds >= stepMilliseconds)
@@ -87,12 +87,12 @@ test('where memory is short, plans are in slices, and files keep them', () => {
 
 test('a layer in slices runs by Winograd', () => {
   const file = toPlanFile(staged({ strategy: 'plain' }))
-  const wrong = { ...file, segments: file.segments.map((segment) => ({ ...segment, winograd: [], winogradSlices: ['0'] })) }
+  const wrong = { ...file, segments: file.segments.map((segment) => ({ ...segment, winograd: [], slicedWinograd: ['0'] })) }
   const { plan: decoded } = must(E.mapLeft((message: string) => ({ message }))(decodePlanFile(wrong)))
   const refused = checkPlanFile(must(buildGraph(network, decoded.input)), network.input, decoded)
   const given = E.isLeft(refused) ? refused : stage({ ...base, given: refused.right })
   assert.ok(
-    E.isLeft(given) && given.left.message.includes('winogradSlices: 0 is not among the convolutions of winograd'),
+    E.isLeft(given) && given.left.message.includes('slicedWinograd: 0 is not among the convolutions of winograd'),
     JSON.stringify(given)
   )
 })

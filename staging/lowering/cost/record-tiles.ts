@@ -93,9 +93,9 @@ const createOpSplitter = (count: number) => {
 }
 
 /** What a segment decides where all that may run by Winograd run in one way. */
-const decidedBy = ({ segment: { from }, transformable }: TimedSegment, way: Way): Pick<Segment, 'winograd' | 'winogradSlices'> => {
+const decidedBy = ({ segment: { from }, transformable }: TimedSegment, way: Way): Pick<Segment, 'winograd' | 'slicedWinograd'> => {
   const positions = [...transformable].map((place) => from + place)
-  return { winograd: way === 'direct' ? [] : positions, winogradSlices: way === 'sliced' ? positions : [] }
+  return { winograd: way === 'direct' ? [] : positions, slicedWinograd: way === 'sliced' ? positions : [] }
 }
 
 /** Goes through all launches of a segment; ops whose times are known are not emitted again. */

@@ -43,7 +43,7 @@ const sumOver = (places: Iterable<number>, timeOf: (place: number) => number | u
 /** Nanoseconds where images are loaded ahead of computing; `timesOf` gives those of one tile. */
 const prefetchedTime = (
   { scope, emit }: TimedSegment,
-  decided: Pick<Segment, 'winograd' | 'winogradSlices' | 'reorder' | 'prefetch'>,
+  decided: Pick<Segment, 'winograd' | 'slicedWinograd' | 'reorder' | 'prefetch'>,
   timesOf: (key: string) => { readonly loads: number; readonly computing: number }
 ): number => {
   const builder = createTimedBuilder(scope.device)
@@ -67,8 +67,8 @@ const createTimer = (timed: TimedSegment, known: KnownOps, shapesOf: RunShapes):
   const { segment, places, transformable } = timed
   const { from } = segment
   const [direct, byWinograd, inSlices] = (['direct', 'winograd', 'sliced'] as const).map((way) => recordedWith(timed, way, known, shapesOf))
-  return ({ from: start, winograd = [], winogradSlices = [], reorder, prefetch }) => {
-    const [chosen, sliced] = [winograd, winogradSlices].map((positions) => new Set(positions.map((position) => position - start)))
+  return ({ from: start, winograd = [], slicedWinograd = [], reorder, prefetch }) => {
+    const [chosen, sliced] = [winograd, slicedWinograd].map((positions) => new Set(positions.map((position) => position - start)))
     const wayOf = (place: number): RecordedBy => (sliced!.has(place) ? inSlices! : chosen!.has(place) ? byWinograd! : direct!)
     const as = (place: number): Recorded => wayOf(place)[reorder]()
     // What does not depend on it is the same in all.
@@ -80,7 +80,7 @@ const createTimer = (timed: TimedSegment, known: KnownOps, shapesOf: RunShapes):
       sumOver(places.values(), (place) => timesOf(as(place)).weights[place])
     if (prefetch !== true) return either.all.loads + computing(({ all }) => all)
     const [byChosen, bySliced] = [chosen!, sliced!].map((all) => [...all].map((place) => from + place))
-    const decided = { winograd: byChosen!, winogradSlices: bySliced!, reorder, prefetch }
+    const decided = { winograd: byChosen!, slicedWinograd: bySliced!, reorder, prefetch }
     return prefetchedTime(timed, decided, (key) => {
       const timesOf = ({ tiles }: Recorded): Times => tiles.get(key)!.times
       return { loads: timesOf(either).loads, computing: computing(timesOf) }

@@ -27,7 +27,7 @@ export const transformWeights = (
 ): SegmentScope['winograd'] => {
   const chosen = winogradWeights(scope, segment)
   if (chosen.size === 0) return new Map()
-  const sliced = new Set((segment.winogradSlices ?? []).map((position) => scope.parameters[position]!.weight!))
+  const sliced = new Set((segment.slicedWinograd ?? []).map((position) => scope.parameters[position]!.weight!))
   const once = tileCount(segment.grid) > 1 && segment.reorder === 'once'
   const inLayout = (layout: TransformedLayout) => {
     const isShared = (weight: ParameterTensor): boolean => once && chosen.has(weight) && !(sliced.has(weight) && hasSlices(weight, layout))

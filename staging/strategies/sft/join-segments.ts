@@ -10,8 +10,8 @@ const isKeptWhole = ({ grid, recompute }: Segment): boolean => !recompute && til
  * the two does for both.
  */
 const asOne = (first: Segment, second: Segment, estimate: Search['estimate']): Segment | undefined => {
-  const { winograd: _, winogradSlices: __, workspace: ___, ...both } = { ...first, to: second.to }
-  const [winograd, winogradSlices] = (['winograd', 'winogradSlices'] as const).map((field) => [
+  const { winograd: _, slicedWinograd: __, workspace: ___, ...both } = { ...first, to: second.to }
+  const [winograd, slicedWinograd] = (['winograd', 'slicedWinograd'] as const).map((field) => [
     ...(first[field] ?? []),
     ...(second[field] ?? [])
   ])
@@ -27,7 +27,7 @@ const asOne = (first: Segment, second: Segment, estimate: Search['estimate']): S
   return {
     ...both,
     ...(winograd!.length > 0 && { winograd: winograd! }),
-    ...(winogradSlices!.length > 0 && { winogradSlices: winogradSlices! }),
+    ...(slicedWinograd!.length > 0 && { slicedWinograd: slicedWinograd! }),
     ...(workspace !== undefined && { workspace })
   }
 }

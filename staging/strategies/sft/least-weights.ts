@@ -41,8 +41,8 @@ export const leastWeights = (scope: ModelScope): ((span: Span, variant: Variant)
       slice: isRead && weight.transformable ? alignUp(sliceElements(weight, 'winogradBackward') * parameterBytes) : 0
     }
   })
-  return ({ from, to }, { winograd = [], winogradSlices = [] }) => {
-    const [chosen, sliced] = [new Set(winograd), new Set(winogradSlices)]
+  return ({ from, to }, { winograd = [], slicedWinograd = [] }) => {
+    const [chosen, sliced] = [new Set(winograd), new Set(slicedWinograd)]
     let [sums, copies, whole, inStep, own, beside] = [0, 0, 0, 0, 0, 0]
     for (let position = from; position < to; position++) {
       const { gradients, isKept, direct, winograd: transformed, slice } = layers[position]!
