@@ -314,7 +314,8 @@ void testWinograd(Devices& devices, Devices& otherThreads) {
   // In slices of channels of the result, image by image: the same bits.
   const auto runSlice = [&](KernelKind kind, Layout layout, const Buffer& whole) {
     const bool isForward = kind == KernelKind::convolutionForward;
-    const std::int64_t channels = isForward ? out : in, first = 16 * draw(0, channels / 16 - 1), count = 16 * draw(1, (channels - first) / 16);
+    const std::int64_t channels = isForward ? out : in, first = 16 * draw(0, channels / 16 - 1),
+                       count = 16 * draw(1, (channels - first) / 16);
     const std::int64_t slicedOut = isForward ? count : out, slicedIn = isForward ? in : count;
     Buffer sliced(static_cast<std::size_t>(weightElements(layout, slicedOut, slicedIn, 3, 3, 1)) * sizeof(float));
     runCpu(devices,

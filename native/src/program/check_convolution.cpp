@@ -49,7 +49,8 @@ void checkSlice(const char* channels, std::int64_t source, std::int64_t first, s
   const std::string name = channels;
   notNegative(("first" + name).c_str(), first);
   if (checkedAdd(first, count) > source)
-    throw Failure("source" + name + "Channels is " + text(source) + ", which are not " + text(count) + " from channel " + text(first) + " on");
+    throw Failure("source" + name + "Channels is " + text(source) + ", which are not " + text(count) + " from channel " + text(first) +
+                  " on");
 }
 
 void check(const WeightSlice& s) {

@@ -52,8 +52,7 @@ class Extents {
   OperandExtent weightGradient(const Convolution& c) const { return parameters(weightCount(c)); }
   OperandExtent weights(const WeightReorder& r, Layout layout) const { return parameters(weightCount(r, layout)); }
   OperandExtent slicedWeights(const WeightSlice& s) const {
-    return parameters(
-        weightElements(s.sourceLayout, s.sourceOutChannels, s.sourceInChannels, s.kernelHeight, s.kernelWidth, 1));
+    return parameters(weightElements(s.sourceLayout, s.sourceOutChannels, s.sourceInChannels, s.kernelHeight, s.kernelWidth, 1));
   }
   OperandExtent castWeights(const WeightReorder& r) const { return elements(weightCount(r, r.destinationLayout)); }
   OperandExtent range(const CopyChannels& c, const ChannelRange& range) const {
