@@ -53,9 +53,10 @@ export const checkTiles = (graph: Graph, { kind }: Objective): E.Either<StagingE
 /** A segment as plan files write it: layers by their names. */
 const makeNamer = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
   const nameAt = (position: number): string => nodes[position]?.name ?? `at position ${position}`
-  return ({ winograd, hostTensors, ...segment }) => ({
+  return ({ winograd, slicedWinograd, hostTensors, ...segment }) => ({
     ...segment,
     ...(winograd && { winograd: winograd.map(nameAt) }),
+    ...(slicedWinograd && { slicedWinograd: slicedWinograd.map(nameAt) }),
     ...(hostTensors && { hostTensors: hostTensors.map(nameAt) })
   })
 }

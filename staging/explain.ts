@@ -121,7 +121,7 @@ const findBindingLayer = (live: readonly LiveBytes[]): string | undefined => {
 }
 
 /** What only tiles need. */
-const tileKernels: readonly KernelKind[] = ['copyBox', 'zero', 'reorderWeights', 'castWeights']
+const tileKernels: readonly KernelKind[] = ['copyBox', 'zero', 'reorderWeights', 'sliceWeights', 'castWeights']
 
 /** Nanoseconds of all micro-batches. */
 interface SegmentTime {
@@ -171,7 +171,7 @@ const computeCost = (timeOf: (segment: Segment) => SegmentTime, isLast: boolean,
     recomputationMilliseconds: (again.all + repeating - whole.all) / 1e6,
     haloMilliseconds: (tiled.all - again.all - tiles) / 1e6,
     tileMilliseconds: tiles / 1e6,
-    winogradSavingMilliseconds: segment.winograd === undefined ? 0 : (time({ winograd: [] }).all - tiled.all) / 1e6,
+    winogradSavingMilliseconds: segment.winograd === undefined ? 0 : (time({ winograd: [], slicedWinograd: [] }).all - tiled.all) / 1e6,
     loadingSavingMilliseconds: saving / 1e6
   }
 }

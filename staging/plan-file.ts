@@ -34,13 +34,14 @@ export const toPlanFile = ({ sourceGraph, graph, strategy, device, budget, plan,
     graph: graphHash(sourceGraph),
     budget: budget ?? null,
     peak: peakDeviceBytes,
-    segments: segments.map(({ from, to, winograd, hostTensors, shards, ...decisions }) => ({
+    segments: segments.map(({ from, to, winograd, slicedWinograd, hostTensors, shards, ...decisions }) => ({
       from,
       to,
       checkpoint: nameAt(to - 1),
       ...decisions,
       ...(running.shard && { shards: shardsOf(findShard(running, { from, to, ...(shards && { shards }) })) }),
       ...(winograd && { winograd: winograd.map(nameAt) }),
+      ...(slicedWinograd && { slicedWinograd: slicedWinograd.map(nameAt) }),
       ...(hostTensors && { hostTensors: hostTensors.map(nameAt) })
     })),
     ...(swapSchedule.length > 0 && { swapSchedule: swapScheduleTexts(graph, order, swapSchedule) }),
@@ -77,13 +78,14 @@ export const checkPlanFile = (graph: Graph, own: Shape | undefined, file: PlanFi
       return {
         order,
         segments: segments.map(
-          ({ from, to, grid, recompute, reorder, winograd, workspace, prefetch, hostTensors, rematerialize, shards }) => ({
+          ({ from, to, grid, recompute, reorder, winograd, slicedWinograd, workspace, prefetch, hostTensors, rematerialize, shards }) => ({
             ...{ from, to, grid, recompute, reorder },
             ...(workspace !== undefined && { workspace }),
             ...(prefetch && { prefetch }),
             ...(rematerialize && { rematerialize }),
             ...(shards && { shards }),
             ...(winograd && { winograd: positionsOf(winograd) }),
+            ...(slicedWinograd && { slicedWinograd: positionsOf(slicedWinograd) }),
             ...(hostTensors && { hostTensors: positionsOf(hostTensors) })
           })
         ),

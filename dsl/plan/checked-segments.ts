@@ -5,6 +5,7 @@ import type { PlanGrid, PlanShards } from './plan'
 import type { PlanFileSegment } from './plan-file'
 import type { EarlierSegmentFields } from './earlier-names'
 import type { Following } from './checked-order'
+import type { SlicesError } from './checked-slices'
 import type { Unchecked, UnknownFields } from './sentences'
 import type { Dim, InsideDims, LastDims, NormalisationOp, ShowDims, StatisticsDims } from '../shapes/segment'
 import type { Invalid } from '../typing/tensor'
@@ -210,10 +211,10 @@ type WinogradError<G extends PlanFileSegment, E extends Entries, F extends reado
 }
   ? WinogradWithin<E, F, G['from'], G['to']> extends infer Names extends string
     ? W extends readonly Names[]
-      ? unknown
+      ? SlicesError<G, ShowSegment<G>>
       : { readonly winograd: { readonly [K in keyof W]: W[K] extends Names ? unknown : WinogradRefusal<G, W[K], E, F> } }
     : never
-  : unknown
+  : SlicesError<G, ShowSegment<G>>
 
 /** Names of the convolutions from position K up to To that Winograd can compute. */
 type WinogradWithin<E extends Entries, F extends readonly unknown[], K, To, Names = never> = K extends To

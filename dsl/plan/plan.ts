@@ -35,6 +35,12 @@ export interface PlanSegment<Place = string> {
    */
   readonly winograd?: readonly Place[]
   /**
+   * Those of them whose result is made 64 channels at a time, image by image: only so many channels
+   * of their weights are transformed at once, by each tile for itself, which takes less memory and
+   * more time.
+   */
+  readonly slicedWinograd?: readonly Place[]
+  /**
    * Bytes of scratch memory that a convolution may take: each takes the fastest algorithm within
    * them, and the direct one where this is absent.
    */

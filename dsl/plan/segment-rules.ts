@@ -101,6 +101,12 @@ const validateWinograd = (layers: readonly PlannedLayer[], segment: UnnamedSegme
     return `winograd: there is none for ${name} (${layerText(layer.op, layer.args)}); it takes 3x3 kernels with strides and dilations of 1 and one group`
   })
 
+/** Returns why a segment cannot run these of its layers in slices, or undefined. */
+const validateSlices = ({ winograd = [], slicedWinograd = [] }: UnnamedSegment): string | undefined =>
+  firstSentence(slicedWinograd, (name) =>
+    winograd.includes(name) ? undefined : `slicedWinograd: ${name} is not among the convolutions of winograd`
+  )
+
 /**
  * Returns one sentence on why the segment at `place` cannot run forward again before the backward
  * of the next one that does not, or undefined where all is right.
@@ -163,6 +169,7 @@ export const validateSegments = (layers: readonly PlannedLayer[], segments: read
             validateCheckpoint(layers, segment) ??
             validatePrefetch(segment) ??
             validateWinograd(layers, segment) ??
+            validateSlices(segment) ??
             validateRematerializations(segments, place) ??
             validateHostTensor(layers, segment)
         )

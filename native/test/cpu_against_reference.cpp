@@ -311,6 +311,41 @@ void testWinograd(Devices& devices, Devices& otherThreads) {
   runTwice(data, {blockedDy.operand(), toLayout(stored, read, Layout::winogradBackward).operand(), {}}, 2, foundDx);
   expectClose(data, "sourceGradient", foundDx, reordered(*devices.reference, source, dx, plain, blocked), winogradTolerance);
 
+  // In slices of channels of the result, image by image: the same bits.
+  const auto runSlice = [&](KernelKind kind, Layout layout, const Buffer& whole) {
+    const bool isForward = kind == KernelKind::convolutionForward;
+    const std::int64_t channels = isForward ? out : in, first = 16 * draw(0, channels / 16 - 1),
+                       count = 16 * draw(1, (channels - first) / 16);
+    const std::int64_t slicedOut = isForward ? count : out, slicedIn = isForward ? in : count;
+    Buffer sliced(static_cast<std::size_t>(weightElements(layout, slicedOut, slicedIn, 3, 3, 1)) * sizeof(float));
+    runCpu(devices,
+           {KernelKind::sliceWeights,
+            {real(slicedOut), real(slicedIn), 3, 3, 1, code(read), code(layout), real(out), real(in), isForward ? real(first) : 0,
+             isForward ? 0 : real(first)}},
+           {stored.operand(), sliced.operand()});
+    const ConvolutionCase one{windowFields(1, slicedIn, rows, columns), slicedOut, 1, test.slope};
+    const Kernel kernel = one.kernel(kind, blocked, blocked, layout, 1);
+    const Shape &made = isForward ? destination : source, &given = isForward ? source : destination;
+    const std::int64_t pixels = made.height * made.width, image = draw(0, c.batch - 1);
+    Buffer found(static_cast<std::size_t>(count * pixels) * sizeof(float));
+    const Buffer scratch(devices.cpu->scratchBytes(kernel));
+    const auto at = [](const Buffer& buffer, std::int64_t place) {
+      Operand operand = buffer.operand();
+      operand.address += place * static_cast<std::int64_t>(sizeof(float));
+      return operand;
+    };
+    std::vector<Operand> operands{at(isForward ? blockedX : blockedDy, image * given.channels * given.height * given.width),
+                                  sliced.operand()};
+    if (isForward) operands.push_back(someBias.address == nullptr ? someBias : at(bias, first));
+    operands.push_back(found.operand());
+    operands.push_back(scratch.operand());
+    runCpu(devices, kernel, operands);
+    if (std::memcmp(found.data(), whole.data() + (image * channels + first) * pixels, found.size() * sizeof(float)) != 0)
+      fail(kernel, "a slice of its result has other bits");
+  };
+  runSlice(KernelKind::convolutionForward, Layout::winogradForward, foundY);
+  runSlice(KernelKind::convolutionBackwardData, Layout::winogradBackward, foundDx);
+
   Buffer dw(w.size() * sizeof(float)), db(bias.size() * sizeof(float)), foundDw(stored.size() * sizeof(float)),
       foundDb(db.size() * sizeof(float));
   run(*devices.reference, test.kernel(KernelKind::convolutionBackwardWeights, plain, plain, plain),

@@ -53,6 +53,11 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       return {weights(r.sourceLayout, r.outChannels, r.inChannels, r.kernelHeight, r.kernelWidth, r.groups),
               weights(r.destinationLayout, r.outChannels, r.inChannels, r.kernelHeight, r.kernelWidth, r.groups)};
     }
+    case KernelKind::sliceWeights: {
+      const auto s = decode<WeightSlice>(kernel);
+      return {weights(s.sourceLayout, s.sourceOutChannels, s.sourceInChannels, s.kernelHeight, s.kernelWidth, 1),
+              weights(s.destinationLayout, s.outChannels, s.inChannels, s.kernelHeight, s.kernelWidth, 1)};
+    }
     case KernelKind::reorderActivation: {
       const auto r = decode<ActivationReorder>(kernel);
       return {activation(r.sourceLayout, r.batch, r.channels, r.height, r.width),

@@ -273,6 +273,10 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
       const double groups = count(3);
       return {groups * count(20), groups * count(20), count(3), count(3), groups, 0, 0};
     }
+    case KernelKind::sliceWeights: {
+      const double out = count(20), in = count(20), firstOut = count(20) - 1, firstIn = count(20) - 1;
+      return {out, in, count(3), count(3), 1, 0, 0, firstOut + out + count(20) - 1, firstIn + in + count(20) - 1, firstOut, firstIn};
+    }
     case KernelKind::reorderActivation:
       return append(tile(random), {0});
     case KernelKind::rectifierForward:
@@ -485,6 +489,8 @@ Kernel inLayouts(const Kernel& plain, Device& device, Random& random) {
     case KernelKind::reorderWeights:
     case KernelKind::castWeights:
       return reorderIn(plain, device, random);
+    case KernelKind::sliceWeights:
+      return plain;
     default: {
       Kernel kernel = plain;
       for (const char* name : {"layout", "sourceLayout", "destinationLayout"}) setField(kernel, name, anyActivation(device, random));

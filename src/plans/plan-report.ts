@@ -28,6 +28,8 @@ export interface SegmentReport {
   readonly recompute: boolean
   /** Names of the convolutions that run by Winograd. */
   readonly winograd: readonly string[]
+  /** Names of those of them that run in slices of channels. */
+  readonly slicedWinograd: readonly string[]
   /** Limit of bytes of scratch for a convolution's algorithm; null where all run directly. */
   readonly workspaceBytes: number | null
   /** True if what each tile reads is loaded while the one before it is computed. */
@@ -97,7 +99,7 @@ export const planReport = ({ staged, request, planningMilliseconds, verifiedMill
 export const segmentReport = (
   graph: Graph,
   order: Plan['order'],
-  { from, to, grid, recompute, winograd = [], workspace, prefetch, hostTensors = [], rematerialize }: Segment
+  { from, to, grid, recompute, winograd = [], slicedWinograd = [], workspace, prefetch, hostTensors = [], rematerialize }: Segment
 ): SegmentReport => ({
   from,
   to,
@@ -106,6 +108,7 @@ export const segmentReport = (
   grid,
   recompute,
   winograd: winograd.map((position) => graph.nodes[order[position]!]!.name),
+  slicedWinograd: slicedWinograd.map((position) => graph.nodes[order[position]!]!.name),
   workspaceBytes: workspace ?? null,
   prefetch: prefetch === true,
   hostTensors: hostTensors.map((position) => graph.nodes[order[position]!]!.name),
@@ -122,6 +125,14 @@ const convolutionRows = ({ nodes }: Graph, segments: readonly SegmentReport[]): 
   const convolutions = nodes.filter(({ op }) => isConvolutionOp(op)).length
   const byWinograd = segments.reduce((sum, { winograd }) => sum + winograd.length, 0)
   return convolutions === 0 ? [] : [['by Winograd', `${byWinograd} of ${plural(convolutions, 'convolution')}`]]
+}
+
+/** How many of a segment's convolutions run by Winograd, and how many of those in slices. */
+const winogradText = ({ winograd, slicedWinograd }: SegmentReport): string => {
+  if (winograd.length === 0) return ''
+  const all = plural(winograd.length, 'convolution')
+  if (slicedWinograd.length === 0) return all
+  return slicedWinograd.length === winograd.length ? `${all} in slices` : `${all}, ${slicedWinograd.length} in slices`
 }
 
 /** The first and last layer of a segment, or its only one. */
@@ -168,7 +179,7 @@ export const planText = (planned: Planned): string => {
     spanText(segment),
     `${tilesText(segment.grid)}${segment.prefetch ? ', prefetched' : ''}${segment.hostTensors.length === 0 ? '' : ', to the host in rows'}`,
     segment.rematerialize ? 'rematerialized, then recomputed' : segment.recompute ? 'recomputed' : 'kept',
-    segment.winograd.length === 0 ? '' : plural(segment.winograd.length, 'convolution'),
+    winogradText(segment),
     ...(hasWorkspace ? [segment.workspaceBytes === null ? '' : formatBytes(segment.workspaceBytes)] : []),
     ...(isExchanged ? [receivedText(ranks.receivedBytes[index]!)] : [])
   ])

@@ -65,8 +65,10 @@ export const networkPart = (written: Graph, { order, segments }: Pick<Plan, 'ord
   const graph = inOrder(written, order)
   const { activationBytes } = elementSizes(precision)
   const notes = new Map<number, readonly string[]>()
-  for (const { winograd = [], hostTensors = [] } of segments) {
-    for (const position of winograd) notes.set(position, [...(notes.get(position) ?? []), 'Winograd'])
+  for (const { winograd = [], slicedWinograd = [], hostTensors = [] } of segments) {
+    const sliced = new Set(slicedWinograd)
+    for (const position of winograd)
+      notes.set(position, [...(notes.get(position) ?? []), sliced.has(position) ? 'Winograd in slices' : 'Winograd'])
     for (const position of hostTensors) notes.set(position, [...(notes.get(position) ?? []), 'output on the host'])
   }
   return {

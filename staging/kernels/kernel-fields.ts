@@ -91,6 +91,12 @@ export const kernelFields = {
     ...integers('outChannels', 'inChannels', 'kernelHeight', 'kernelWidth', 'groups'),
     ...layouts('sourceLayout', 'destinationLayout')
   },
+  /** A source of so many channels, of which a slice begins with the first ones. */
+  weightSlice: {
+    ...integers('outChannels', 'inChannels', 'kernelHeight', 'kernelWidth', 'groups'),
+    ...layouts('sourceLayout', 'destinationLayout'),
+    ...sizes('sourceOutChannels', 'sourceInChannels', 'firstOut', 'firstIn')
+  },
   activationReorder: {
     ...sizes('batch'),
     ...integers('channels'),

@@ -169,6 +169,7 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
     elements: 0,
     parameters: (2 * k.outChannels * k.inChannels * k.kernelHeight * k.kernelWidth) / k.groups
   }),
+  sliceWeights: (k) => ({ flops: 0, elements: 0, parameters: 2 * k.outChannels * k.inChannels * k.kernelHeight * k.kernelWidth }),
   reorderActivation: (k) => ({ flops: 0, elements: 2 * k.batch * k.channels * k.height * k.width }),
   rectifierForward: launchedWork(2),
   rectifierBackward: launchedWork(3),

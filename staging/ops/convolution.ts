@@ -7,10 +7,12 @@ import { algorithmWithin, scratchFor } from '../lowering/scope/workspace'
 import { windowFields } from '../kernels/window-fields'
 import type { OpStep } from '../lowering/scope/op-step'
 import type { NodeParameters, ParameterTensor } from '../lowering/scope/parameter-tensor'
-import { arenaOperand, noOperand } from '../lowering/ir/builder'
+import { arenaOperand, noOperand, offsetBy, zeroStrides } from '../lowering/ir/builder'
 import { weightsIn } from '../lowering/scope/parameters'
+import { hasSlices } from '../lowering/scope/weight-slices'
 import { weightAndBias, type NodeFor, type OpLowering } from './op-lowering'
 import type { TileScope } from '../lowering/scope/scope'
+import { launchInSlices } from './winograd-slices'
 
 /** Returns the access map of an op that slides a window. */
 export const windowAccess = (args: ArgsOf<'conv2d' | 'maxPool2d' | 'avgPool2d'>): AccessMap => {
@@ -92,10 +94,27 @@ export const conv2d: OpLowering<'conv2d'> = {
       slope: step.slope,
       ...fields(step, step.source.layout, layout, algorithm)
     }))
+    const biases = bias === undefined ? noOperand : arenaOperand(bias.buffer)
+    if (transformed?.inSlices === true && hasSlices(weight, 'winogradForward'))
+      return launchInSlices(
+        scope,
+        {
+          ...{ weight, layout: 'winogradForward', operand: step.source, result: step.destination },
+          kernelOf: (channels) => ({ ...kernel, batch: 1, outChannels: channels })
+        },
+        (ofSlice, { operand, weights, result, scratch }, { first }) =>
+          scope.builder.launch<'convolutionForward'>(ofSlice, {
+            source: operand,
+            weights,
+            bias: offsetBy(biases, first * scope.parameterBytes, zeroStrides),
+            destination: result,
+            scratch
+          })
+      )
     scope.builder.launch<'convolutionForward'>(kernel, {
       source: step.source.address,
       weights: transformed?.winogradForward() ?? weightsIn(scope, weight, weight.forwardLayout),
-      bias: bias === undefined ? noOperand : arenaOperand(bias.buffer),
+      bias: biases,
       destination: step.destination.address,
       scratch: scratchFor(scope, kernel)
     })
@@ -118,12 +137,29 @@ export const conv2d: OpLowering<'conv2d'> = {
       })
     }
     if (gradients.source === undefined) return
-    const { layout: sourceLayout, address: sourceGradient } = gradients.source
+    const { layout: sourceLayout, address: sourceGradient, extents } = gradients.source
     const layout = transformed === undefined ? weight.backwardLayout : 'winogradBackward'
     const data = chooseKernel(scope, transformed !== undefined, (algorithm) => ({
       kind: 'convolutionBackwardData' as const,
       ...fields(step, sourceLayout, layout, algorithm)
     }))
+    // The first to read the gradient of the output reads all of it (staging/verify/seeds.ts).
+    const readsAll = gradients.weight !== noOperand || extents[0] === 1
+    if (transformed?.inSlices === true && readsAll && hasSlices(weight, 'winogradBackward'))
+      return launchInSlices(
+        scope,
+        {
+          ...{ weight, layout: 'winogradBackward', operand: gradients.destination!, result: gradients.source },
+          kernelOf: (channels) => ({ ...data, batch: 1, inChannels: channels })
+        },
+        (ofSlice, { operand, weights, result, scratch }) =>
+          scope.builder.launch<'convolutionBackwardData'>(ofSlice, {
+            destinationGradient: operand,
+            weights,
+            sourceGradient: result,
+            scratch
+          })
+      )
     scope.builder.launch<'convolutionBackwardData'>(data, {
       destinationGradient,
       weights: transformed?.winogradBackward() ?? gradients.backwardWeights(),

@@ -56,7 +56,15 @@ const segment = strictObject<PlanFileSegment>(
     recompute: flag,
     reorder: predicateCodec("'once' or 'each-tile'", (value) => value === 'once' || value === 'each-tile')
   },
-  { winograd: names, workspace: count, prefetch: t.literal(true), hostTensors: names, rematerialize: t.literal(true), shards }
+  {
+    winograd: names,
+    slicedWinograd: names,
+    workspace: count,
+    prefetch: t.literal(true),
+    hostTensors: names,
+    rematerialize: t.literal(true),
+    shards
+  }
 )
 
 const swapInterval = strictObject<PlanSwapInterval>(

@@ -14,9 +14,16 @@ export const createVariants = (graph: StepGraph, device: DeviceModel): Variants 
 
 /** A segmentation with the variants of the whole graph. */
 export const withVariants = (variants: Variants, segments: Segmentation): readonly Segmentation[] =>
-  variants({ from: 0, to: segments[segments.length - 1]!.to }).map(({ winograd = [], workspace }) =>
+  variants({ from: 0, to: segments[segments.length - 1]!.to }).map(({ winograd = [], slicedWinograd = [], workspace }) =>
     segments.map((segment): Segment => {
-      const inside = winograd.filter((position) => segment.from <= position && position < segment.to)
-      return { ...segment, ...(inside.length > 0 && { winograd: inside }), ...(workspace !== undefined && { workspace }) }
+      const [inside, sliced] = [winograd, slicedWinograd].map((positions) =>
+        positions.filter((position) => segment.from <= position && position < segment.to)
+      )
+      return {
+        ...segment,
+        ...(inside!.length > 0 && { winograd: inside! }),
+        ...(sliced!.length > 0 && { slicedWinograd: sliced! }),
+        ...(workspace !== undefined && { workspace })
+      }
     })
   )

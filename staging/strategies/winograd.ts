@@ -3,6 +3,9 @@ import type { Graph } from '../graph/graph'
 import type { StepGraph } from '../graph/step-graph'
 import { weightElements } from '../kernels/layout'
 import { segmentTimer } from '../lowering/cost/segment-times'
+import type { ParameterTensor } from '../lowering/scope/parameter-tensor'
+import { transformedLayouts, type ModelScope } from '../lowering/scope/scope'
+import { channelSlices } from '../lowering/scope/weight-slices'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { createPool } from '../lowering/ir/builder'
 import { transformablePositions } from '../lowering/segment/winograd'
@@ -11,13 +14,20 @@ import { untiled, type Span } from '../graph/span'
 import { memoize } from '../memoize'
 import type { Variant, Variants } from './strategy'
 
+/** Nanoseconds where forward runs once, and where it runs again for backward. */
+type Pair = readonly [number, number]
+
 /**
- * A convolution that is faster by Winograd on the whole image, and the bytes of its transformed
- * weights.
+ * A convolution that is faster by Winograd on the whole image, the transformation of weights
+ * included, and the bytes of its transformed weights.
  */
 interface Gain {
   readonly position: number
   readonly bytes: number
+  readonly direct: Pair
+  readonly winograd: Pair
+  /** In slices; undefined where that gains nothing. */
+  readonly sliced: Pair | undefined
 }
 
 /**
@@ -27,14 +37,21 @@ interface Gain {
 const shares = [1 / 4]
 
 /**
- * Faster both where forward runs once and where it runs again for backward, the transformation of
- * weights included.
+ * Each slice has a launch for each image, so that many images have many; and transformed weights
+ * that are smaller than this share of the activations around them matter little.
  */
-const isFaster = (timer: ReturnType<typeof segmentTimer>, nodes: number, position: number): boolean =>
-  [position + 1, Math.min(position + 2, nodes)].every((to) => {
-    const segment = { from: position, to, grid: untiled, recompute: to < nodes, reorder: 'once' } as const
-    return timer({ ...segment, winograd: [position] }).nanoseconds() < timer(segment).nanoseconds()
-  })
+const [mostLaunches, leastShare] = [64, 1]
+
+const isFaster = (one: Pair, other: Pair): boolean => one[0] < other[0] && one[1] < other[1]
+
+const createPairs =
+  (timer: ReturnType<typeof segmentTimer>, nodes: number, position: number) =>
+  (variant: Variant): Pair => {
+    const [once, again] = [position + 1, Math.min(position + 2, nodes)].map((to) =>
+      timer({ from: position, to, grid: untiled, recompute: to < nodes, reorder: 'once', ...variant }).nanoseconds()
+    )
+    return [once!, again!]
+  }
 
 /**
  * Whether every op inside a span computes all of its output, untiled: what strides and floors leave
@@ -47,31 +64,70 @@ const readsAll = ({ nodes }: Graph, tiling: SegmentTiling, from: number): boolea
     )
   )
 
-/** From all convolutions that gain by Winograd down to none, none of them slower than the next. */
+/** Whether slices leave much memory of what a convolution takes, with few launches. */
+const mayPay = (scope: ModelScope, weight: ParameterTensor, position: number, bytes: number): boolean => {
+  const { input, output } = scope.graph.nodes[position]!
+  const activations = [input, output].reduce((sum, shape) => sum + shape.reduce((product, extent) => product * extent, 1), 0)
+  const slices = transformedLayouts.map((layout) => channelSlices(weight, layout).length)
+  const most = Math.max(...slices)
+  return most > 1 && most * input[0] <= mostLaunches && bytes >= leastShare * activations * scope.activationBytes
+}
+
+const findGains = (graph: StepGraph, device: DeviceModel, timer: ReturnType<typeof segmentTimer>): readonly Gain[] => {
+  const scope = createModelScope(graph, device, createPool())
+  return transformablePositions(scope).flatMap((position): readonly Gain[] => {
+    const weight = scope.parameters[position]!.weight!
+    const timesOf = createPairs(timer, graph.nodes.length, position)
+    const [direct, winograd] = [timesOf({}), timesOf({ winograd: [position] })]
+    if (!isFaster(winograd, direct)) return []
+    const { shape, groups } = weight
+    const elements = weightElements('winogradForward', shape as readonly [number, number, number, number], groups)
+    const bytes = scope.parameterBytes * elements
+    const sliced = mayPay(scope, weight, position, bytes) ? timesOf({ winograd: [position], slicedWinograd: [position] }) : undefined
+    const gains = sliced !== undefined && isFaster(winograd, sliced) && isFaster(sliced, direct)
+    return [{ position, bytes, direct, winograd, sliced: gains ? sliced : undefined }]
+  })
+}
+
+const inSlices = (gains: readonly Gain[]): Variant => {
+  const slicedWinograd = gains.filter(({ sliced }) => sliced !== undefined).map(({ position }) => position)
+  return { winograd: gains.map(({ position }) => position), slicedWinograd }
+}
+
+/**
+ * Whether all of these are faster by Winograd, those in slices that may be, than some of them by
+ * Winograd whole: wherever forward runs again, and wherever not.
+ */
+const isFasterInSlices = (gains: readonly Gain[], whole: ReadonlySet<number>): boolean => {
+  const most = gains.reduce((sum, { position, direct, winograd, sliced = winograd }) => {
+    const other = whole.has(position) ? winograd : direct
+    return sum + Math.max(sliced[0] - other[0], sliced[1] - other[1])
+  }, 0)
+  return most < 0
+}
+
+/**
+ * From all convolutions that gain by Winograd, first whole and then in slices where that pays, down
+ * to none, none of them slower than the next.
+ */
 export const winogradVariants = (graph: StepGraph, device: DeviceModel): Variants => {
-  const { parameters, parameterBytes } = createModelScope(graph, device, createPool())
   const timer = segmentTimer(graph, device)
-  const gains = transformablePositions({ parameters })
-    .filter((position) => isFaster(timer, parameters.length, position))
-    .map((position): Gain => {
-      const { shape, groups } = parameters[position]!.weight!
-      return {
-        position,
-        bytes: parameterBytes * weightElements('winogradForward', shape as readonly [number, number, number, number], groups)
-      }
-    })
+  const gains = findGains(graph, device, timer)
   const variantsOf = ({ from, to }: Span): readonly Variant[] => {
     const inside = gains.filter(({ position }) => from <= position && position < to)
     if (inside.length === 0) return [{}]
     const largest = Math.max(...inside.map(({ bytes }) => bytes))
     const lists = [inside, ...shares.map((share) => inside.filter(({ bytes }) => bytes < share * largest))]
-    const different = lists
+    const [all, ...smaller] = lists
       .filter((list, index) => list.length > 0 && list.length !== lists[index - 1]?.length)
       .map((list): Variant => ({ winograd: list.map(({ position }) => position) }))
+    const sliced =
+      inside.some((gain) => gain.sliced !== undefined) && isFasterInSlices(inside, new Set(smaller[0]?.winograd)) ? [inSlices(inside)] : []
+    const different = [all!, ...sliced, ...smaller]
     const tiling = segmentTiling(graph, { from, to }, untiled)
     if (tiling === undefined || readsAll(graph, tiling, from)) return [...different, {}]
     const isFasterThan = (one: Variant, other: Variant): boolean =>
-      (to < parameters.length ? [false, true] : [false]).every((recompute) => {
+      (to < graph.nodes.length ? [false, true] : [false]).every((recompute) => {
         const [time, otherTime] = [one, other].map((variant) =>
           timer({ from, to, grid: untiled, recompute, reorder: 'once', ...variant }).nanoseconds()
         )

@@ -19,7 +19,12 @@ import { assertPeakTouched } from './touched-peak'
  */
 const convolutions = (draw: Draw): readonly dsl.AnyLayer[] =>
   Array.from({ length: draw(2, 4) }, () => [
-    dsl.conv2d({ out: 16 * draw(1, 5), k: 3, p: [draw(0, 1), draw(0, 1), draw(0, 1), draw(0, 1)], bias: draw(0, 1) === 1 }),
+    dsl.conv2d({
+      out: 16 * (draw(0, 2) === 0 ? draw(5, 9) : draw(1, 5)),
+      k: 3,
+      p: [draw(0, 1), draw(0, 1), draw(0, 1), draw(0, 1)],
+      bias: draw(0, 1) === 1
+    }),
     dsl.leakyRelu({ slope: 0.5 })
   ]).flat()
 
@@ -39,7 +44,12 @@ const randomExecution = (seed: number, extents: readonly [number, number] = [12,
     ...segment,
     winograd: transformable.filter((position) => segment.from <= position && position < segment.to)
   })
-  return { draw, execution, plans: [[whole], randomSegments(draw, graph)].map((plan) => plan.map(byWinograd)) }
+  const plans = [[whole], randomSegments(draw, graph)].map((plan) => plan.map(byWinograd))
+  // Of few channels there is one slice, as if there were none.
+  const inSlices = plans.map((plan) =>
+    plan.map((segment): Segment => ({ ...segment, slicedWinograd: segment.winograd!.filter(() => draw(0, 3) > 0) }))
+  )
+  return { draw, execution, plans, inSlices }
 }
 
 /** Of the median, how far rounding may move a value that a rectifier reads. */
@@ -95,6 +105,28 @@ wide('random convolutions, sizes and grids: gradients by Winograd are those of t
     // Two values that rectifiers read are 3e-6 and 4e-6 from 0.
     { ...runs, examples: [[1574888513]] }
   )
+})
+
+wide('random plans in slices of channels: the bits of the same plan without slices, accepted by the verifier', async () => {
+  let [sliced, less] = [0, 0]
+  await fc.assert(
+    fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
+      const { execution, plans, inSlices } = randomExecution(seed)
+      for (const [index, segments] of plans.entries()) {
+        const whole = await gradients({ ...execution, segments })
+        const found = await gradients({ ...execution, segments: inSlices[index]! })
+        const { program } = found.staged
+        const verified = verify(program)
+        assert.ok(isRight(verified), JSON.stringify(verified))
+        assert.equal(found.tensors, whole.tensors, 'other bits in slices')
+        assertPeakTouched(program, found.measuredPeakBytes)
+        sliced += Number(program.kernels.some(({ kind }) => kind === 'sliceWeights'))
+        less += Number(program.peakBytes < whole.staged.program.peakBytes)
+      }
+    }),
+    runs
+  )
+  assert.ok(sliced > 5 && less > 0, `${sliced} plans in slices, ${less} in less memory`)
 })
 
 wide(

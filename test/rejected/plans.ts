@@ -66,6 +66,10 @@ export const accepted = [
   planFor(network)({ ...right, order: [0, 2, 1, 3, 4, 5, 6, 7], segments: [{ ...first, checkpoint: 'features.1' }, second, last] }),
   planFor(network)({ ...right, budget: null, segments: [first, { ...second, to: 8, checkpoint: 'loss', grid: { B: 2, H: 1, W: 1 } }] }),
   planFor(network)({ ...right, segments: [{ ...first, winograd: ['features.0'] }, { ...second, winograd: [] }, last] }),
+  planFor(network)({
+    ...right,
+    segments: [{ ...first, winograd: ['features.0'], slicedWinograd: ['features.0'] }, { ...second, slicedWinograd: [] }, last]
+  }),
   planFor(network)({ ...right, segments: [{ ...first, prefetch: true }, second, last] }),
   planFor(network)({
     ...right,
@@ -645,6 +649,38 @@ planFor(network)({
   segments: [
     {
       ...first,
+      slicedWinograd: [
+        // expects: segment 0..3: slicedWinograd: features.0 is not among the convolutions of winograd
+        'features.0'
+      ]
+    },
+    second,
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
+      winograd: ['features.0'],
+      slicedWinograd: [
+        'features.0',
+        // expects: segment 0..3: slicedWinograd: scores is not among the convolutions of winograd
+        'scores'
+      ]
+    },
+    second,
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
       winograd: [
         // expects: segment 0..3: winograd: features.1 is no convolution but relu
         'features.1'
@@ -954,6 +990,8 @@ export const fromFile = (classes: number, plan: import('../../dsl').PlanFile, bu
   planFor(network)({ ...right, budget }),
   planFor(network)({ ...right, swapSchedule: [{ ...interval, swapIn: plan.model }] }),
   planFor(network)({ ...right, segments: [{ ...first, winograd: plan.layers }, { ...second, winograd: [plan.model] }, last] }),
+  planFor(network)({ ...right, segments: [{ ...first, winograd: plan.layers, slicedWinograd: ['features.0'] }, second, last] }),
+  planFor(network)({ ...right, segments: [{ ...first, winograd: ['features.0'], slicedWinograd: plan.layers }, second, last] }),
   planFor(model({ name: 'sized', layers: [globalAvgPool, linear({ out: classes })] }))({
     ...right,
     model: 'sized',

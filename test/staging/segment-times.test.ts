@@ -21,7 +21,7 @@ const image: Source = { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
 
 const convolutions = (draw: Draw): readonly AnyLayer[] => [
   ...Array.from({ length: draw(2, 4) }, (): readonly AnyLayer[] => [
-    conv2d({ out: draw(1, 20), k: 3, p: draw(0, 1) }),
+    conv2d({ out: draw(0, 3) === 0 ? draw(60, 150) : draw(1, 20), k: 3, p: draw(0, 1) }),
     draw(0, 2) === 0 ? maxPool2d({ k: 2, s: 2 }) : leakyRelu({ slope: 0.5 })
   ]).flat(),
   globalAvgPool,
@@ -31,7 +31,7 @@ const convolutions = (draw: Draw): readonly AnyLayer[] => [
 const someOf = <A>(draw: Draw, all: readonly A[]): readonly A[] => all.filter(() => draw(0, 1) === 1)
 
 test('a segment that is timed by its tiles takes what all of its launches take', () => {
-  let [tiled, byWinograd, loading] = [0, 0, 0]
+  let [tiled, byWinograd, sliced, loading] = [0, 0, 0, 0]
   fc.assert(
     fc.property(
       fc.nat({ max: 2 ** 31 - 1 }),
@@ -53,18 +53,27 @@ test('a segment that is timed by its tiles takes what all of its launches take',
               draw,
               positions.filter((position) => segment.from <= position && position < segment.to)
             )
-            const decided: Segment = { ...segment, reorder, ...(winograd.length > 0 && { winograd }) }
+            const slicedWinograd = someOf(draw, winograd)
+            const decided: Segment = {
+              ...{ ...segment, reorder },
+              ...(winograd.length > 0 && { winograd }),
+              ...(slicedWinograd.length > 0 && { slicedWinograd })
+            }
             assert.is(estimate(decided)!.nanoseconds(), timer(decided).nanoseconds(), JSON.stringify(decided))
             if (tileCount(decided.grid) === 1) continue
             tiled += 1
             byWinograd += Number(winograd.length > 0)
+            sliced += Number(slicedWinograd.length > 0)
             loading += Number(decided.prefetch === true)
           }
       }
     ),
     propertyRuns(60, 60)
   )
-  assert.ok(Math.min(tiled, byWinograd, loading) > 20, `${tiled} tiled, ${byWinograd} by Winograd, ${loading} that load are few`)
+  assert.ok(
+    Math.min(tiled, byWinograd, sliced, loading) > 20,
+    `${tiled} tiled, ${byWinograd} by Winograd, ${sliced} in slices, ${loading} that load are few`
+  )
 })
 
 test('what a rectifier in place leaves in whole images is copied by none of their tiles', () => {

@@ -94,6 +94,8 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
       return inBlocks<AveragePool, T>(kernel, cpu::averagePoolBackward<T>);
     case KernelKind::reorderWeights:
       return {cpu::reorderWeights(decode<WeightReorder>(kernel)), "tilefold"};
+    case KernelKind::sliceWeights:
+      return {cpu::sliceWeights(decode<WeightSlice>(kernel)), "tilefold"};
     case KernelKind::rectifierForward:
       return {cpu::rectifierForward<T>(decode<Rectifier>(kernel)), "tilefold"};
     case KernelKind::rectifierBackward:

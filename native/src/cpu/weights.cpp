@@ -116,6 +116,26 @@ Launch reorderWeights(const WeightReorder& r) {
   return layoutInfo(r.destinationLayout).transformed() ? transformWeights(r) : reorderAs<float>(r);
 }
 
+Launch sliceWeights(const WeightSlice& s) {
+  if (layoutInfo(s.destinationLayout).transformed()) return transformSlice(s);
+  const std::int64_t taps = s.kernelHeight * s.kernelWidth;
+  const WeightStrides from = weightStrides(s.sourceLayout, s.sourceOutChannels, s.sourceInChannels, 1, taps);
+  const WeightStrides to = weightStrides(s.destinationLayout, s.outChannels, s.inChannels, 1, taps);
+  const bool padded = to.elements != s.outChannels * s.inChannels * taps;
+  return [=](const std::vector<Operand>& operands, const StepParameters&) {
+    const float* source = elements<const float>(operands, 0);
+    float* destination = elements(operands, 1);
+    if (padded) std::memset(static_cast<void*>(destination), 0, static_cast<std::size_t>(to.elements) * sizeof(float));
+    parallelFor(s.outChannels, [&](std::int64_t out) {
+      for (std::int64_t in = 0; in < s.inChannels; ++in) {
+        const float* read = source + from.out(s.firstOut + out) + from.in(s.firstIn + in);
+        float* write = destination + to.out(out) + to.in(in);
+        for (std::int64_t tap = 0; tap < taps; ++tap) write[tap * to.tapStride] = read[tap * from.tapStride];
+      }
+    });
+  };
+}
+
 template <class T>
 Launch castWeights(const WeightReorder& r) {
   return reorderAs<T>(r);

@@ -7,7 +7,9 @@ namespace tilefold::cpu {
 
 // Channel padding of the destination is zeroed.
 Launch reorderWeights(const WeightReorder& reorder);
-// The same, rounded to T: float or Bfloat16.
+// So of a slice of weights.
+Launch sliceWeights(const WeightSlice& slice);
+// As reorderWeights, rounded to T: float or Bfloat16.
 template <class T>
 Launch castWeights(const WeightReorder& reorder);
 

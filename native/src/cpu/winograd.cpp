@@ -80,6 +80,25 @@ class TapReader {
   bool forward_;
 };
 
+// A whole block of channels begins `first` floats into the weights.
+Launch transformFrom(const WeightReorder& r, const WeightStrides& strides, std::int64_t first) {
+  const bool forward = r.destinationLayout == Layout::winogradForward;
+  const std::int64_t operandChannels = forward ? r.inChannels : r.outChannels, resultChannels = forward ? r.outChannels : r.inChannels;
+  return [=](const std::vector<Operand>& operands, const StepParameters&) {
+    const TapReader reader(elements<const float>(operands, 0) + first, strides, forward);
+    float* transformed = elements(operands, 1);
+    const std::int64_t blocks = operandChannels / lanes;
+    parallelFor(weightChunks(resultChannels) * blocks, [&](std::int64_t index) {
+      const std::int64_t chunk = index / blocks, block = index % blocks, vectors = chunkVectors(resultChannels, chunk);
+      float* to = transformed + chunkOffset(operandChannels, chunk);
+      alignas(64) float read[lanes * maxVectors * taps * lanes];
+      for (std::int64_t v = 0; v < vectors; ++v)
+        reader.read(block, chunk * maxVectors + v, read + v * taps * lanes, vectors * taps * lanes);
+      transformTaps(read, lanes * vectors, to + block * lanes * vectors * lanes, operandChannels * vectors * lanes);
+    });
+  };
+}
+
 }  // namespace
 
 void requireWinograd(KernelKind kind, const Convolution& c) {
@@ -127,22 +146,12 @@ template Launch compileWinograd<float>(KernelKind, const Convolution&, int);
 template Launch compileWinograd<Bfloat16>(KernelKind, const Convolution&, int);
 
 Launch transformWeights(const WeightReorder& r) {
-  const bool forward = r.destinationLayout == Layout::winogradForward;
-  const std::int64_t operandChannels = forward ? r.inChannels : r.outChannels, resultChannels = forward ? r.outChannels : r.inChannels;
-  const WeightStrides strides = weightStrides(r.sourceLayout, r.outChannels, r.inChannels, 1, taps);
-  return [=](const std::vector<Operand>& operands, const StepParameters&) {
-    const TapReader reader(elements<const float>(operands, 0), strides, forward);
-    float* transformed = elements(operands, 1);
-    const std::int64_t blocks = operandChannels / lanes;
-    parallelFor(weightChunks(resultChannels) * blocks, [&](std::int64_t index) {
-      const std::int64_t chunk = index / blocks, block = index % blocks, vectors = chunkVectors(resultChannels, chunk);
-      float* to = transformed + chunkOffset(operandChannels, chunk);
-      alignas(64) float read[lanes * maxVectors * taps * lanes];
-      for (std::int64_t v = 0; v < vectors; ++v)
-        reader.read(block, chunk * maxVectors + v, read + v * taps * lanes, vectors * taps * lanes);
-      transformTaps(read, lanes * vectors, to + block * lanes * vectors * lanes, operandChannels * vectors * lanes);
-    });
-  };
+  return transformFrom(r, weightStrides(r.sourceLayout, r.outChannels, r.inChannels, 1, taps), 0);
+}
+
+Launch transformSlice(const WeightSlice& s) {
+  const WeightStrides strides = weightStrides(s.sourceLayout, s.sourceOutChannels, s.sourceInChannels, 1, taps);
+  return transformFrom(s, strides, strides.out(s.firstOut) + strides.in(s.firstIn));
 }
 
 }  // namespace tilefold::cpu

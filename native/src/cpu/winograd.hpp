@@ -20,5 +20,6 @@ Launch compileWinograd(KernelKind kind, const Convolution& c, int threads);
 
 // From any layout but these to winogradForward or winogradBackward.
 Launch transformWeights(const WeightReorder& r);
+Launch transformSlice(const WeightSlice& s);
 
 }  // namespace tilefold::cpu

@@ -17,7 +17,8 @@ struct Blocking {
   Blocking(const Correlation& c, const TileGrid& grid, int threads) {
     constexpr std::int64_t smallWeights = 1 << 20, sharedWeights = 16 << 20;
     const std::int64_t weightBytes = positions * c.operand.channels * c.result.channels * static_cast<std::int64_t>(sizeof(float));
-    shared = weightBytes > sharedWeights || grid.count < threads * groupTiles;
+    // A single chunk of channels is one thread's.
+    shared = weightChunks(c.result.channels) > 1 && (weightBytes > sharedWeights || grid.count < threads * groupTiles);
     const std::int64_t members = shared ? 1 : threads, most = shared ? maxTiles : weightBytes > smallWeights ? 48 : 24;
     const std::int64_t rounds = ceilDivide(grid.count, members * most);
     tiles = ceilDivide(ceilDivide(grid.count, rounds * members), groupTiles) * groupTiles;

@@ -121,6 +121,13 @@ void reorderWeights(const Context& context, const WeightReorder& r, const float*
   transposeAxes(context, "reorderWeights", r, source, destination);
 }
 
+void sliceWeights(const Context& context, const WeightSlice& s, const float* source, float* destination) {
+  const std::int64_t taps = s.kernelHeight * s.kernelWidth;
+  copyRows(context, "sliceWeights",
+           {{1, 1, s.outChannels, s.inChannels * taps}, {0, 0, s.sourceInChannels * taps}, {0, 0, s.inChannels * taps}, false},
+           source + (s.firstOut * s.sourceInChannels + s.firstIn) * taps, destination);
+}
+
 // Weights as products read them.
 template <class T>
 void castWeights(const Context& context, const WeightReorder& r, const float* source, T* destination) {
@@ -190,6 +197,13 @@ WeightReorder weightReorder(const Kernel& kernel) {
   return r;
 }
 
+WeightSlice weightSlice(const Kernel& kernel) {
+  const auto s = decode<WeightSlice>(kernel);
+  for (const Layout layout : {s.sourceLayout, s.destinationLayout})
+    if (layout != Layout::plain) throw Failure(std::string("the cuda device slices plain weights, not ") + layoutInfo(layout).name);
+  return s;
+}
+
 }  // namespace
 
 template <class T>
@@ -198,6 +212,8 @@ std::unique_ptr<CompiledKernel> compileReorder(const Kernel& kernel, const Conte
   switch (kernel.kind) {
     case KernelKind::reorderWeights:
       return compiled(context, [r = weightReorder(kernel)](const A& a) { reorderWeights(a.context, r, a.at(0), a.at(1)); });
+    case KernelKind::sliceWeights:
+      return compiled(context, [s = weightSlice(kernel)](const A& a) { sliceWeights(a.context, s, a.at(0), a.at(1)); });
     case KernelKind::reorderActivation:
       return compiled(context, [r = betweenTiles<ActivationReorder>(kernel)](const A& a) {
         reorderActivation<T>(a.context, r, a.at<T>(0), a.at<T>(1));

@@ -34,6 +34,11 @@ const std::vector<KernelInfo>& kernelTable() {
        false,
        {{"source", Use::read, false, false},
         {"destination", Use::write, false, false}}},
+      {"sliceWeights",
+       {"outChannels", "inChannels", "kernelHeight", "kernelWidth", "groups", "sourceLayout", "destinationLayout", "sourceOutChannels", "sourceInChannels", "firstOut", "firstIn"},
+       false,
+       {{"source", Use::read, false, false},
+        {"destination", Use::write, false, false}}},
       {"castWeights",
        {"outChannels", "inChannels", "kernelHeight", "kernelWidth", "groups", "sourceLayout", "destinationLayout"},
        false,
@@ -570,6 +575,13 @@ WeightReorder::WeightReorder(FieldReader& f)
       groups(f.integer()),
       sourceLayout(f.layout()),
       destinationLayout(f.layout()) {}
+
+WeightSlice::WeightSlice(FieldReader& f)
+    : WeightReorder(f),
+      sourceOutChannels(f.integer()),
+      sourceInChannels(f.integer()),
+      firstOut(f.integer()),
+      firstIn(f.integer()) {}
 
 ActivationReorder::ActivationReorder(FieldReader& f)
     : batch(f.integer()),

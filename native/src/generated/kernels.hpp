@@ -13,6 +13,7 @@ enum class KernelKind : int {
   convolutionBackwardData,
   convolutionBackwardWeights,
   reorderWeights,
+  sliceWeights,
   castWeights,
   addBias,
   sumBias,
@@ -216,6 +217,14 @@ struct WeightReorder {
   std::int64_t groups;
   Layout sourceLayout;
   Layout destinationLayout;
+};
+
+struct WeightSlice : WeightReorder {
+  explicit WeightSlice(FieldReader& f);
+  std::int64_t sourceOutChannels;
+  std::int64_t sourceInChannels;
+  std::int64_t firstOut;
+  std::int64_t firstIn;
 };
 
 struct ActivationReorder {

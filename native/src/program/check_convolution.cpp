@@ -45,6 +45,24 @@ void check(const WeightReorder& r) {
   checkTransformed(r, r.destinationLayout);
 }
 
+void checkSlice(const char* channels, std::int64_t source, std::int64_t first, std::int64_t count) {
+  const std::string name = channels;
+  notNegative(("first" + name).c_str(), first);
+  if (checkedAdd(first, count) > source)
+    throw Failure("source" + name + "Channels is " + text(source) + ", which are not " + text(count) + " from channel " + text(first) +
+                  " on");
+}
+
+void check(const WeightSlice& s) {
+  check(static_cast<const WeightReorder&>(s));
+  if (s.groups != 1) throw Failure("a slice of weights has 1 group, not " + text(s.groups));
+  checkSlice("Out", s.sourceOutChannels, s.firstOut, s.outChannels);
+  checkSlice("In", s.sourceInChannels, s.firstIn, s.inChannels);
+  const LayoutInfo& info = layoutInfo(s.destinationLayout);
+  if (info.transformed() && (s.firstOut % info.out != 0 || s.firstIn % info.in != 0))
+    throw Failure(std::string(info.name) + " holds channels from multiples of " + text(info.out) + " on");
+}
+
 void checkCast(const WeightReorder& r) {
   check(r);
   const LayoutInfo& info = layoutInfo(r.destinationLayout);
@@ -62,6 +80,9 @@ bool checkConvolution(const Kernel& kernel) {
       return true;
     case KernelKind::reorderWeights:
       check(decode<WeightReorder>(kernel));
+      return true;
+    case KernelKind::sliceWeights:
+      check(decode<WeightSlice>(kernel));
       return true;
     case KernelKind::castWeights:
       checkCast(decode<WeightReorder>(kernel));

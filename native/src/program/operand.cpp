@@ -27,6 +27,10 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
       const auto r = decode<WeightReorder>(kernel);
       return {e.weights(r, r.sourceLayout), e.weights(r, r.destinationLayout)};
     }
+    case KernelKind::sliceWeights: {
+      const auto s = decode<WeightSlice>(kernel);
+      return {e.slicedWeights(s), e.weights(s, s.destinationLayout)};
+    }
     case KernelKind::reorderActivation: {
       const auto r = decode<ActivationReorder>(kernel);
       return {e.activation(r, r.sourceLayout), e.activation(r, r.destinationLayout)};

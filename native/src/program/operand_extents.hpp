@@ -51,6 +51,9 @@ class Extents {
   }
   OperandExtent weightGradient(const Convolution& c) const { return parameters(weightCount(c)); }
   OperandExtent weights(const WeightReorder& r, Layout layout) const { return parameters(weightCount(r, layout)); }
+  OperandExtent slicedWeights(const WeightSlice& s) const {
+    return parameters(weightElements(s.sourceLayout, s.sourceOutChannels, s.sourceInChannels, s.kernelHeight, s.kernelWidth, 1));
+  }
   OperandExtent castWeights(const WeightReorder& r) const { return elements(weightCount(r, r.destinationLayout)); }
   OperandExtent range(const CopyChannels& c, const ChannelRange& range) const {
     return activation(range.layout, c.batch, range.channels, c.height, c.width);

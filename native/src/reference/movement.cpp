@@ -202,6 +202,13 @@ std::int64_t plainWeights(const Kernel& kernel) {
   return weightElements(Layout::plain, r.outChannels, r.inChannels / r.groups, r.kernelHeight, r.kernelWidth, r.groups);
 }
 
+template <class P>
+void sliceWeights(const WeightSlice& s, const P* source, P* destination) {
+  const std::int64_t taps = s.kernelHeight * s.kernelWidth, row = s.inChannels * taps;
+  for (std::int64_t out = 0; out < s.outChannels; ++out)
+    std::copy_n(source + ((s.firstOut + out) * s.sourceInChannels + s.firstIn) * taps, row, destination + out * row);
+}
+
 }  // namespace
 
 template <class T>
@@ -213,6 +220,9 @@ std::unique_ptr<CompiledKernel> compileMovement(const Kernel& kernel) {
       return compiled([count = plainWeights(kernel)](const A& a) {
         std::memmove(a.at<P>(1), a.at<P>(0), static_cast<std::size_t>(count) * sizeof(P));
       });
+    case KernelKind::sliceWeights:
+      plainWeights(kernel);
+      return compiled([s = decode<WeightSlice>(kernel)](const A& a) { sliceWeights(s, a.at<P>(0), a.at<P>(1)); });
     case KernelKind::reorderActivation:
       return compiled([r = decode<ActivationReorder>(kernel)](const A& a) { reorderActivation<T>(r, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::copyChannels:

@@ -30,6 +30,11 @@ export const convolutionKernels = {
     operands: { source: 'read', destination: 'write' }
   },
   /**
+   * [out x in x kh x kw] of one group, which may be transformed, as reorderWeights makes them, from
+   * as many of the channels of larger weights, from the first ones on.
+   */
+  sliceWeights: { fields: fields.weightSlice, operands: { source: 'read', destination: 'write' } },
+  /**
    * Reorders weights as reorderWeights does and rounds them to the activations' type, to the
    * nearest, ties to even: weights as products read them. No layout is a transformed one.
    */

@@ -61,8 +61,12 @@ const weightsOperand: { readonly [K in Kernel['kind']]?: string } = {
   convolutionBackwardData: 'weights',
   convolutionBackwardWeights: 'weightGradient',
   reorderWeights: 'source',
+  sliceWeights: 'source',
   castWeights: 'source'
 }
+
+/** Kernels that make copies of weights. */
+const copiesWeights: ReadonlySet<Kernel['kind']> = new Set(['reorderWeights', 'sliceWeights', 'castWeights'])
 
 const getParameterName = (operand: UnplacedOperand | undefined): string | undefined =>
   operand?.space === 'arena' && 'parameter' in operand.buffer.identity ? operand.buffer.identity.parameter : undefined
@@ -81,7 +85,7 @@ export const createTimesBuilder = (
     const place = owner === undefined ? undefined : places.get(owner)
     if (kernel.kind === 'loadImage') current.loads += time
     else if (place === undefined) current.other += time
-    else if (kernel.kind === 'reorderWeights' || kernel.kind === 'castWeights') current.weights[place]! += time
+    else if (copiesWeights.has(kernel.kind)) current.weights[place]! += time
     else if (transformable.has(place)) current.convolutions[place]! += time
     else current.other += time
   }

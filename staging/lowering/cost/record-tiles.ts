@@ -11,7 +11,7 @@ import { emitSegment } from './emit-segment'
 import { type OpTimes, type TileTimes, type Times, addOpTimes, addTimes, createTimesBuilder, noTimes } from './launch-times'
 import { type RunShapes, tileShapes } from './tile-shapes'
 
-/** A tiled segment's launches, where all or none of its convolutions run by Winograd. */
+/** A tiled segment's launches, where all of its convolutions run in the same way. */
 export interface Recorded {
   /** Launches of one tile of each body, by pass and body. */
   readonly tiles: ReadonlyMap<string, TileTimes>
@@ -27,6 +27,9 @@ export type KnownOps = (key: string) => readonly Map<number, OpTimes>[]
 
 /** Whether weights are reordered once for all tiles of a segment, or in each. */
 export type Reorder = Segment['reorder']
+
+/** How the convolutions of a segment run that may run by Winograd: all of them alike. */
+export type Way = 'direct' | 'winograd' | 'sliced'
 
 /** A segment in tiles whose launches are recorded, or emitted in another way. */
 export interface TimedSegment {
@@ -89,13 +92,20 @@ const createOpSplitter = (count: number) => {
   return { own, take, begin, end }
 }
 
+/** What a segment decides where all that may run by Winograd run in one way. */
+const decidedBy = ({ segment: { from }, transformable }: TimedSegment, way: Way): Pick<Segment, 'winograd' | 'slicedWinograd'> => {
+  const positions = [...transformable].map((place) => from + place)
+  return { winograd: way === 'direct' ? [] : positions, slicedWinograd: way === 'sliced' ? positions : [] }
+}
+
 /** Goes through all launches of a segment; ops whose times are known are not emitted again. */
 export const recordTiles = (
-  { scope, segment, places, transformable, emit }: TimedSegment,
-  { winograd, reorder }: { readonly winograd: readonly number[]; readonly reorder: Reorder },
+  timed: TimedSegment,
+  { way, reorder }: { readonly way: Way; readonly reorder: Reorder },
   known: KnownOps,
   shapesOf: RunShapes
 ): Recorded => {
+  const { scope, segment, places, transformable, emit } = timed
   const { from, to } = segment
   const count = to - from
   const owners = new Set(places.values())
@@ -109,8 +119,7 @@ export const recordTiles = (
     (pass: string) => pass,
     (pass): ReturnType<KnownOps> =>
       Array.from({ length: count }, (_, place) => {
-        const isTransformed = winograd.length > 0 && transformable.has(place)
-        return known([isTransformed, owners.has(place) ? reorder : '', pass].join())[place]!
+        return known([transformable.has(place) ? way : 'direct', owners.has(place) ? reorder : '', pass].join())[place]!
       })
   )
   into(all)
@@ -142,7 +151,7 @@ export const recordTiles = (
     for (const { found } of passes) for (let place = 0; place < count; place++) addOpTimes(times, place, found[place]!.get(shapes[place]!)!)
     tiles.set(tile.key, { count: runs.reduce((product, run) => product * run.count, 1), times })
   }
-  emit(builder, { winograd, reorder }, aroundTile, (direction, position) => beginOp?.(direction, position - from))
+  emit(builder, { ...decidedBy(timed, way), reorder }, aroundTile, (direction, position) => beginOp?.(direction, position - from))
   tiles.forEach((tile) => addTimes(all, tile))
   return { tiles, all }
 }
@@ -151,15 +160,13 @@ export const recordTiles = (
  * Records tiles that share what they read of the weights, from a record of tiles that do not: only
  * the copies differ.
  */
-export const recordSharing = (
-  { scope, segment: { from, to }, places, transformable, emit }: TimedSegment,
-  winograd: readonly number[],
-  apart: Recorded
-): Recorded => {
+export const recordSharing = (timed: TimedSegment, way: Exclude<Way, 'sliced'>, apart: Recorded): Recorded => {
+  const { scope, places, transformable, emit } = timed
+  const { from, to } = timed.segment
   const { builder, into } = createTimesBuilder(scope.device, places, transformable)
   const shared = noTimes(to - from)
   into(shared)
-  emit(builder, { winograd, reorder: 'once' }, () => undefined)
+  emit(builder, { ...decidedBy(timed, way), reorder: 'once' }, () => undefined)
   const withoutCopies = ({ count, times }: TileTimes): TileTimes => ({ count, times: { ...times, weights: new Float64Array(to - from) } })
   const tiles = new Map([...apart.tiles].map(([key, tile]) => [key, withoutCopies(tile)]))
   return { tiles, all: { ...apart.all, weights: shared.weights } }

@@ -9,6 +9,7 @@ import {
   type Recorded,
   type Reorder,
   type TimedSegment,
+  type Way,
   createTimedSegment,
   recordSharing,
   recordTiles
@@ -23,10 +24,13 @@ type Timer = (segment: Segment) => number
 /** What was recorded of a segment, by how weights are read; recorded when first asked for. */
 type RecordedBy = Readonly<Record<Reorder, () => Recorded>>
 
-const recordedWith = (timed: TimedSegment, winograd: readonly number[], known: KnownOps, shapesOf: RunShapes): RecordedBy => {
-  const apart = lazy(() => recordTiles(timed, { winograd, reorder: 'each-tile' }, known, shapesOf))
+const recordedWith = (timed: TimedSegment, way: Way, known: KnownOps, shapesOf: RunShapes): RecordedBy => {
+  const apart = lazy(() => recordTiles(timed, { way, reorder: 'each-tile' }, known, shapesOf))
+  // Slices are transformed in tiles, whatever tiles share.
   const sharing = (): Recorded =>
-    timed.readsInTiles ? recordTiles(timed, { winograd, reorder: 'once' }, known, shapesOf) : recordSharing(timed, winograd, apart())
+    way === 'sliced' || timed.readsInTiles
+      ? recordTiles(timed, { way, reorder: 'once' }, known, shapesOf)
+      : recordSharing(timed, way, apart())
   return { 'each-tile': apart, once: lazy(sharing) }
 }
 
@@ -39,7 +43,7 @@ const sumOver = (places: Iterable<number>, timeOf: (place: number) => number | u
 /** Nanoseconds where images are loaded ahead of computing; `timesOf` gives those of one tile. */
 const prefetchedTime = (
   { scope, emit }: TimedSegment,
-  decided: Pick<Segment, 'winograd' | 'reorder' | 'prefetch'>,
+  decided: Pick<Segment, 'winograd' | 'slicedWinograd' | 'reorder' | 'prefetch'>,
   timesOf: (key: string) => { readonly loads: number; readonly computing: number }
 ): number => {
   const builder = createTimedBuilder(scope.device)
@@ -62,21 +66,21 @@ const prefetchedTime = (
 const createTimer = (timed: TimedSegment, known: KnownOps, shapesOf: RunShapes): Timer => {
   const { segment, places, transformable } = timed
   const { from } = segment
-  const [direct, byWinograd] = [[], [...transformable].map((place) => from + place)].map((winograd) =>
-    recordedWith(timed, winograd, known, shapesOf)
-  )
-  return ({ from: start, winograd = [], reorder, prefetch }) => {
-    const chosen = new Set(winograd.map((position) => position - start))
-    const as = (place: number): Recorded => (chosen.has(place) ? byWinograd! : direct!)[reorder]()
-    // What does not depend on it is the same in both.
-    const either = (chosen.size === 0 ? direct! : byWinograd!)[reorder]()
+  const [direct, byWinograd, inSlices] = (['direct', 'winograd', 'sliced'] as const).map((way) => recordedWith(timed, way, known, shapesOf))
+  return ({ from: start, winograd = [], slicedWinograd = [], reorder, prefetch }) => {
+    const [chosen, sliced] = [winograd, slicedWinograd].map((positions) => new Set(positions.map((position) => position - start)))
+    const wayOf = (place: number): RecordedBy => (sliced!.has(place) ? inSlices! : chosen!.has(place) ? byWinograd! : direct!)
+    const as = (place: number): Recorded => wayOf(place)[reorder]()
+    // What does not depend on it is the same in all.
+    const either = (chosen!.size === 0 ? direct! : chosen!.size === sliced!.size ? inSlices! : byWinograd!)[reorder]()
     /** Of some of the launches, but for images. */
     const computing = (timesOf: (recorded: Recorded) => Times): number =>
       timesOf(either).other +
       sumOver(transformable, (place) => timesOf(as(place)).convolutions[place]) +
       sumOver(places.values(), (place) => timesOf(as(place)).weights[place])
     if (prefetch !== true) return either.all.loads + computing(({ all }) => all)
-    const decided = { winograd: [...chosen].map((place) => from + place), reorder, prefetch }
+    const [byChosen, bySliced] = [chosen!, sliced!].map((all) => [...all].map((place) => from + place))
+    const decided = { winograd: byChosen!, slicedWinograd: bySliced!, reorder, prefetch }
     return prefetchedTime(timed, decided, (key) => {
       const timesOf = ({ tiles }: Recorded): Times => tiles.get(key)!.times
       return { loads: timesOf(either).loads, computing: computing(timesOf) }

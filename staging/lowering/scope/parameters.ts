@@ -101,7 +101,7 @@ export const reorderParameter = (
 }
 
 /** Fields of a kernel that copies a parameter, of two dimensions or four, between layouts. */
-const reorderFields = ({ shape, groups }: ParameterTensor, source: Layout, destination: Layout) => {
+export const reorderFields = ({ shape, groups }: ParameterTensor, source: Layout, destination: Layout) => {
   const [outChannels, inPerGroup, kernelHeight = 1, kernelWidth = 1] = shape as readonly [number, number, number?, number?]
   return {
     outChannels,

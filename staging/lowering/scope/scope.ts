@@ -54,10 +54,16 @@ export interface ModelScope {
  * The layout of weights that are transformed for Winograd, forward or for the gradient of the
  * input.
  */
-export type TransformedLayout = 'winogradForward' | 'winogradBackward'
+export type TransformedLayout = (typeof transformedLayouts)[number]
+
+/** Both of these layouts. */
+export const transformedLayouts = ['winogradForward', 'winogradBackward'] as const
 
 /** Weights transformed for Winograd, each asked for just before it is read. */
-type WinogradWeights = { readonly [L in TransformedLayout]: () => UnplacedOperand }
+type WinogradWeights = { readonly [L in TransformedLayout]: () => UnplacedOperand } & {
+  /** Whether what has more channels than a slice is made slice by slice (./weight-slices.ts). */
+  readonly inSlices: boolean
+}
 
 /**
  * What one pass over a segment needs beside: how its ops are computed, and what its tiles share.

@@ -3,6 +3,7 @@ import { tileCount } from '../../graph/span'
 import type { ModelScope, SegmentScope, TransformedLayout } from '../scope/scope'
 import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
 import { weightsIn } from '../scope/parameters'
+import { hasSlices } from '../scope/weight-slices'
 
 /** Positions of the convolutions that the device also has by Winograd. */
 export const transformablePositions = ({ parameters }: Pick<ModelScope, 'parameters'>): readonly number[] =>
@@ -17,7 +18,7 @@ export type SharedTransforms = { readonly [L in TransformedLayout]: readonly (No
 
 /**
  * Transformed weights of a segment's convolutions by Winograd: made here, before the tiles, for the
- * layers in `shared`; else, and in a segment without tiles, just before they are read.
+ * layers in `shared`; else, in slices, and in a segment without tiles, just before they are read.
  */
 export const transformWeights = (
   scope: Pick<SegmentScope, 'parameters' | 'builder' | 'activationBytes' | 'parameterBytes' | 'castWeights'>,
@@ -26,15 +27,22 @@ export const transformWeights = (
 ): SegmentScope['winograd'] => {
   const chosen = winogradWeights(scope, segment)
   if (chosen.size === 0) return new Map()
+  const sliced = new Set((segment.slicedWinograd ?? []).map((position) => scope.parameters[position]!.weight!))
   const once = tileCount(segment.grid) > 1 && segment.reorder === 'once'
   const inLayout = (layout: TransformedLayout) => {
+    const isShared = (weight: ParameterTensor): boolean => once && chosen.has(weight) && !(sliced.has(weight) && hasSlices(weight, layout))
     const made = new Map(
       shared[layout].flatMap((both) =>
-        once && both?.weight !== undefined && chosen.has(both.weight) ? [[both.weight, weightsIn(scope, both.weight, layout)] as const] : []
+        both?.weight !== undefined && isShared(both.weight) ? [[both.weight, weightsIn(scope, both.weight, layout)] as const] : []
       )
     )
     return (weight: ParameterTensor) => () => made.get(weight) ?? weightsIn(scope, weight, layout)
   }
   const [forward, backward] = [inLayout('winogradForward'), inLayout('winogradBackward')]
-  return new Map([...chosen].map((weight) => [weight, { winogradForward: forward(weight), winogradBackward: backward(weight) }] as const))
+  return new Map(
+    [...chosen].map((weight) => {
+      const whole = { winogradForward: forward(weight), winogradBackward: backward(weight) }
+      return [weight, { ...whole, inSlices: sliced.has(weight) }] as const
+    })
+  )
 }

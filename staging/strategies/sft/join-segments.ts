@@ -10,8 +10,11 @@ const isKeptWhole = ({ grid, recompute }: Segment): boolean => !recompute && til
  * the two does for both.
  */
 const asOne = (first: Segment, second: Segment, estimate: Search['estimate']): Segment | undefined => {
-  const { winograd: _, workspace: __, ...both } = { ...first, to: second.to }
-  const winograd = [...(first.winograd ?? []), ...(second.winograd ?? [])]
+  const { winograd: _, slicedWinograd: __, workspace: ___, ...both } = { ...first, to: second.to }
+  const [winograd, slicedWinograd] = (['winograd', 'slicedWinograd'] as const).map((field) => [
+    ...(first[field] ?? []),
+    ...(second[field] ?? [])
+  ])
   const limits = [first, second].flatMap(({ workspace }) => workspace ?? []).sort((a, b) => b - a)
   const figures = (segment: Segment) => {
     const { bytes, nanoseconds } = estimate(segment)!
@@ -21,7 +24,12 @@ const asOne = (first: Segment, second: Segment, estimate: Search['estimate']): S
     segment.workspace === undefined || isDeepStrictEqual(figures({ ...segment, workspace }), figures(segment))
   const workspace = limits.find((limit) => [first, second].every(runsAsBefore(limit)))
   if (limits.length > 0 && workspace === undefined) return undefined
-  return { ...both, ...(winograd.length > 0 && { winograd }), ...(workspace !== undefined && { workspace }) }
+  return {
+    ...both,
+    ...(winograd!.length > 0 && { winograd: winograd! }),
+    ...(slicedWinograd!.length > 0 && { slicedWinograd: slicedWinograd! }),
+    ...(workspace !== undefined && { workspace })
+  }
 }
 
 /**

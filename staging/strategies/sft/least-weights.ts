@@ -3,6 +3,7 @@ import type { Span } from '../../graph/span'
 import { isCast, trainableTensors } from '../../lowering/scope/parameters'
 import type { ParameterTensor } from '../../lowering/scope/parameter-tensor'
 import type { ModelScope } from '../../lowering/scope/scope'
+import { sliceElements } from '../../lowering/scope/weight-slices'
 import { getNodeLowering } from '../../ops'
 import { alignUp } from '../../placement/placement'
 import type { Variant } from '../strategy'
@@ -36,15 +37,16 @@ export const leastWeights = (scope: ModelScope): ((span: Span, variant: Variant)
       gradients: node.statistics === undefined ? own.reduce((sum, { elements }) => sum + alignUp(elements * parameterBytes), 0) : 0,
       isKept: own.some(({ gradient }) => gradient !== undefined),
       direct: isRead && weight.layout !== weight.backwardLayout ? bytesIn(weight, weight.backwardLayout) : 0,
-      winograd: isRead && weight.transformable ? bytesIn(weight, 'winogradBackward') : 0
+      winograd: isRead && weight.transformable ? bytesIn(weight, 'winogradBackward') : 0,
+      slice: isRead && weight.transformable ? alignUp(sliceElements(weight, 'winogradBackward') * parameterBytes) : 0
     }
   })
-  return ({ from, to }, { winograd = [] }) => {
-    const chosen = new Set(winograd)
+  return ({ from, to }, { winograd = [], slicedWinograd = [] }) => {
+    const [chosen, sliced] = [new Set(winograd), new Set(slicedWinograd)]
     let [sums, copies, whole, inStep, own, beside] = [0, 0, 0, 0, 0, 0]
     for (let position = from; position < to; position++) {
-      const { gradients, isKept, direct, winograd: transformed } = layers[position]!
-      const copy = chosen.has(position) ? transformed : direct
+      const { gradients, isKept, direct, winograd: transformed, slice } = layers[position]!
+      const copy = sliced.has(position) ? slice : chosen.has(position) ? transformed : direct
       const sum = isKept ? 0 : gradients
       sums += sum
       copies += copy

@@ -38,6 +38,10 @@ export const convolutionRegions: RegionRows<keyof typeof convolutionKernels> = {
     return { source, destinationGradient: destination, weightGradient, biasGradient: bias, scratch: rest }
   },
   reorderWeights: (k, _, p) => ({ source: weights(k, k.sourceLayout, p), destination: weights(k, k.destinationLayout, p) }),
+  sliceWeights: (k, _, p) => ({
+    source: weights({ ...k, outChannels: k.sourceOutChannels, inChannels: k.sourceInChannels }, k.sourceLayout, p),
+    destination: weights(k, k.destinationLayout, p)
+  }),
   castWeights: (k, e, p) => ({ source: weights(k, k.sourceLayout, p), destination: weights(k, k.destinationLayout, e) }),
   addBias: (k, e, p) => ({ bias: contiguous(k.channels * p), destination: tile(k, e) }),
   sumBias: (k, e, p) => ({ destinationGradient: tile(k, e), biasGradient: contiguous(k.channels * p) })
