@@ -7,7 +7,7 @@ namespace tilefold::cpu {
 
 // Channel padding of the destination is zeroed.
 Launch reorderWeights(const WeightReorder& reorder);
-// So of a slice of weights.
+// The same of a slice of weights of one group.
 Launch sliceWeights(const WeightSlice& slice);
 // As reorderWeights, rounded to T: float or Bfloat16.
 template <class T>
