@@ -12,7 +12,7 @@ import { planners, strategies, type Planner, type StrategyName } from './strateg
 import { aboutNanoseconds, keptBytesEstimator } from './strategies/least-kept'
 import type { Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
-import { createVariants, withVariants } from './strategies/variants'
+import { createVariants, findLastVariant, withVariants } from './strategies/variants'
 import { offloadOptimizer, offloadableBytes } from './offload-optimizer'
 import { lowerOverlapping, overlapReductions, overlapRows } from './overlap-reductions'
 import { findFastest, type PlanSearch } from './plan-search'
@@ -58,7 +58,7 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
         return estimate(segment, onHost)
       },
       variants: (span) => variants()(span),
-      lastVariant: (span) => (device.algorithms === undefined ? {} : variants()(span).at(-1)!),
+      lastVariant: (span) => findLastVariant(device, variants, span),
       timeline: memoize(JSON.stringify, (segments: Segmentation) => {
         looked.atPlan()
         return buildTimeline(graph, device, segments)

@@ -6,9 +6,8 @@ import { type StageChoice, type PlanRequest, type Staged, type StrategyName, pro
 import type { Failure, Outcome } from '../failure'
 import { type CompareOptions, compareOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
-import type { Size } from '../options/sizes'
 import { checkAddonToPlan } from '../plans/check-addon'
-import { imageSource, planRequest, stagingFailure } from '../plans/plan-network'
+import { imageSource, bytesOfSize, planRequest, stagingFailure } from '../plans/plan-network'
 import { prepareGraph } from '../plans/prepare-graph'
 import { launchCounts, movedBytes } from '../plans/program-statistics'
 import { pickWatching } from '../plans/watching'
@@ -124,11 +123,10 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
       TE.bind('plain', ({ stageBy }) => TE.fromEither(E.mapLeft(stagingFailure)(stageBy({ strategy: 'plain' })))),
       TE.bind('rows', ({ request, stageBy, plain }) => {
         const { plainPeakBytes } = plain.predicted
-        const bytesOf = (size: Size): number => (size.kind === 'bytes' ? size.bytes : Math.floor(size.fraction * plainPeakBytes))
         const plainFlops = forwardFlops(plain)
         return compareRows(
           strategies.flatMap((strategy) =>
-            budgets.map((size) => () => compareRow(stageBy, strategy, bytesOf(size), maxBytes(request), plainFlops))
+            budgets.map((size) => () => compareRow(stageBy, strategy, bytesOfSize(size, plainPeakBytes), maxBytes(request), plainFlops))
           ),
           options.signal
         )

@@ -236,6 +236,10 @@ export const planRequest = (
     }))
   )
 
+/** A size as bytes, where plain needs so many. */
+export const bytesOfSize = (size: Size, plainBytes: number): number =>
+  size.kind === 'bytes' ? size.bytes : bytesOfPlain(size.fraction, plainBytes)
+
 /**
  * A setup whose budgets are bytes: parts of what plain needs as its objective has it, which another
  * way to share the optimizer does not change. Fails as `planRequest` does.
@@ -248,7 +252,7 @@ export const withBudgetInBytes = (built: SetupGraph): E.Either<Failure, SetupGra
     planRequest({ ...built, setup: alone }),
     E.map((request) => {
       const plain = plainPeakBytes(built.graph, request)
-      const inBytes = (size: Size): Size => (size.kind === 'bytes' ? size : { kind: 'bytes', bytes: bytesOfPlain(size.fraction, plain) })
+      const inBytes = (size: Size): Size => ({ kind: 'bytes', bytes: bytesOfSize(size, plain) })
       const budgets = { ...(budget && { budget: inBytes(budget) }), ...(hostBudget && { hostBudget: inBytes(hostBudget) }) }
       return { ...built, setup: { ...built.setup, ...budgets } }
     })

@@ -5,14 +5,12 @@ import * as t from 'io-ts'
 import { versions } from '../../native'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
+import { optionFlag } from '../options/option'
 import { type Ranks, decodeJson, encodeJson, failOnAllRanks } from '../ranks/ranks'
 import { bug } from './told-failure'
 
 /** What must be the same on all ranks, by its name in a sentence. */
 export type Choices = Readonly<Record<string, unknown>>
-
-/** An option's name on the command line. */
-export const optionName = (name: string): string => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 const isPlainText = (value: unknown): boolean => typeof value !== 'object' || value === null
 
@@ -29,7 +27,7 @@ const differenceText = (rank: number, name: string, found: unknown, wanted: unkn
  * A sentence on the first thing in which a rank differs from the first rank; undefined where all
  * are alike.
  */
-export const firstDifference = (all: readonly Choices[]): string | undefined => {
+const firstDifference = (all: readonly Choices[]): string | undefined => {
   const [first = {}, ...others] = all
   for (const [index, other] of others.entries())
     for (const name of new Set([...Object.keys(first), ...Object.keys(other)]))
@@ -73,20 +71,26 @@ const planningOptions = [
 const listOptions = (options: DecodedTrainOptions): E.Either<Failure, Choices> =>
   E.map((build: Choices): Choices => ({
     ...build,
-    ...Object.fromEntries(planningOptions.map((name) => [optionName(name), options[name]]))
+    ...Object.fromEntries(planningOptions.map((name) => [optionFlag(name), options[name]]))
   }))(listBuild())
 
-const choices = t.record(t.string, t.unknown)
+const choicesCodec = t.record(t.string, t.unknown)
+
+/** Fails on all ranks where one has something otherwise than the first, as each finds by itself. */
+export const refuseDifference = (ranks: Ranks, all: readonly Choices[]): Outcome<void> => {
+  const difference = firstDifference(all)
+  return difference === undefined ? TE.right(undefined) : failOnAllRanks(ranks, inputFailure(difference))
+}
+
+/** Tells all ranks what this one has, and fails on all where one has it otherwise. */
+export const agreeOn = (ranks: Ranks, own: E.Either<Failure, Choices>): Outcome<void> =>
+  pipe(
+    ranks.allGather(E.map(encodeJson)(own)),
+    TE.chainEitherK(
+      E.traverseArray((bytes) => E.fromPredicate(choicesCodec.is, () => bug('a rank told of its options what is none'))(decodeJson(bytes)))
+    ),
+    TE.chain((all) => refuseDifference(ranks, all))
+  )
 
 /** Fails on all ranks where one is another build, or would plan otherwise, before any plans. */
-export const agreeOnOptions = (ranks: Ranks, options: DecodedTrainOptions): Outcome<void> =>
-  pipe(
-    ranks.allGather(E.map(encodeJson)(listOptions(options))),
-    TE.chainEitherK(
-      E.traverseArray((bytes) => E.fromPredicate(choices.is, () => bug('a rank told of its options what is none'))(decodeJson(bytes)))
-    ),
-    TE.chain((all) => {
-      const difference = firstDifference(all)
-      return difference === undefined ? TE.right(undefined) : failOnAllRanks(ranks, inputFailure(difference))
-    })
-  )
+export const agreeOnOptions = (ranks: Ranks, options: DecodedTrainOptions): Outcome<void> => agreeOn(ranks, listOptions(options))

@@ -1,10 +1,11 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Failure, type Outcome, inputFailure } from '../failure'
+import type { Failure, Outcome } from '../failure'
 import { extentText } from '../images/resolution'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
-import { type Choices, firstDifference, listBuild, optionName } from './agree-on-options'
+import { optionFlag } from '../options/option'
+import { type Choices, listBuild, refuseDifference } from './agree-on-options'
 import { programHash } from './rank-programs'
 import { splitsMicroBatch } from './launched-mesh'
 import type { PreparedTraining } from './prepare'
@@ -19,7 +20,7 @@ const listChoices = ({ request, planned, fingerprint, rates, steps, validationGr
       const { validateEvery, earlyStop, bestBy } = request.options
       const named = Object.fromEntries(
         Object.entries({ ...fingerprint, ...rates, steps, validateEvery, earlyStop, bestBy, device, math, threads }).map(
-          ([name, value]) => [optionName(name), value]
+          ([name, value]) => [optionFlag(name), value]
         )
       )
       return {
@@ -45,17 +46,17 @@ export const agreeOnRanks = (ranks: Ranks, prepared: E.Either<Failure, PreparedT
   return pipe(
     ranks.allGather(told),
     TE.map((all) => all.map((bytes) => decodeJson(bytes) as Told)),
-    TE.chain((all) => {
-      const difference = firstDifference(all.map(({ choices }) => choices))
-      return pipe(
-        // All have found the same, and say so once.
-        difference === undefined ? TE.right([]) : ranks.allGather(E.left(inputFailure(difference))),
-        TE.chainEitherK(() => prepared),
-        TE.map((found): PreparedTraining => {
-          const { record } = all[0]!
-          return ranks.rank === 0 || record.loss.length === 0 ? found : { ...found, state: { record, restore: () => TE.right(undefined) } }
-        })
+    TE.chainFirst((all) =>
+      refuseDifference(
+        ranks,
+        all.map(({ choices }) => choices)
       )
-    })
+    ),
+    TE.chainEitherK(([first]) =>
+      E.map((found: PreparedTraining): PreparedTraining => {
+        const { record } = first!
+        return ranks.rank === 0 || record.loss.length === 0 ? found : { ...found, state: { record, restore: () => TE.right(undefined) } }
+      })(prepared)
+    )
   )
 }

@@ -5,10 +5,10 @@ import type { PlanFile } from '../../dsl'
 import { decodePlanFile, toPlanFile } from '../../staging'
 import { type Outcome, inputFailure } from '../failure'
 import { type Mesh, onMesh } from '../plans/mesh'
-import { planNetwork, withBudgetInBytes } from '../plans/plan-network'
+import { planNetwork } from '../plans/plan-network'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
 import { type PlanTraining, planInProcess } from './prepare'
-import { type PlannedOn, shardWhereItPays } from './shard-where-it-pays'
+import { type PlannedOn, shardWhereItPays, withWholeState } from './shard-where-it-pays'
 
 /**
  * The first rank plans, as for one rank, so that the plan is the same however many there are; all
@@ -18,14 +18,10 @@ export const planMicroBatches =
   (ranks: Ranks, launched: Mesh): PlanTraining =>
   (asked, options) =>
   async () => {
-    const alone = { ...launched, microBatches: 1 }
-    // Of what plain needs with all of the optimizer's state, whoever has it in the end.
-    const inBytes = launched.shardsOptimizer ? E.right(asked) : withBudgetInBytes(onMesh(asked, alone, 0))
-    // The others wait for the first rank's plan, which fails alike.
-    const built = E.isLeft(inBytes) ? asked : { ...asked, setup: inBytes.right.setup }
+    const built = withWholeState(asked, launched)
     const planOn = (mesh: Mesh): Outcome<PlanFile> =>
       pipe(
-        planInProcess(onMesh(built, mesh.shardsOptimizer ? mesh : alone, 0), options),
+        planInProcess(onMesh(built, mesh.shardsOptimizer ? mesh : { ...mesh, microBatches: 1 }, 0), options),
         TE.map(({ staged }) => toPlanFile(staged))
       )
     const own: Outcome<Uint8Array> =

@@ -6,11 +6,11 @@ import { checkObjective, toPlanFile } from '../../staging'
 import type { Failure, Outcome } from '../failure'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
 import { type Mesh, onMesh, plannedRank, ranksOfGroup } from '../plans/mesh'
-import { type SetupGraph, stagingFailure, withBudgetInBytes } from '../plans/plan-network'
+import { type SetupGraph, stagingFailure } from '../plans/plan-network'
 import type { Ranks } from '../ranks/ranks'
 import { type PlanTraining, planInProcess } from './prepare'
 import { type Misfit, type PlanOfRows, makePrograms, planFor } from './rank-programs'
-import { type PlannedOn, shardWhereItPays } from './shard-where-it-pays'
+import { type PlannedOn, shardWhereItPays, withWholeState } from './shard-where-it-pays'
 import { agreeBefore, tellPlan } from './tell-plan'
 
 /**
@@ -83,11 +83,7 @@ const planForAll = (
 export const planRows =
   (ranks: Ranks, launched: Mesh): PlanTraining =>
   (asked, options) => {
-    // Of what plain needs with all of the optimizer's state, whoever has it in the end.
-    const inBytes = launched.shardsOptimizer
-      ? E.right(asked)
-      : withBudgetInBytes(onMesh(asked, { ...launched, microBatches: 1 }, plannedRank(launched)))
-    const built = E.isLeft(inBytes) ? asked : { ...asked, setup: inBytes.right.setup }
+    const built = withWholeState(asked, launched)
     const planOn = (mesh: Mesh): Outcome<PlanOfRows> => planForAll(ranks, built, mesh, options, plannedRank(mesh))
     return pipe(
       agreeBefore(ranks, asked),

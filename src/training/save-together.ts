@@ -1,5 +1,4 @@
 import * as E from 'fp-ts/Either'
-import * as T from 'fp-ts/Task'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { createStepIo } from '../../native'
@@ -73,7 +72,7 @@ export const saveTogether = (
   }
   return {
     afterStep: () => follow,
-    keepLast: () => T.of(undefined),
+    keepLast: () => TE.right(undefined),
     best: () => TE.right(undefined),
     finish: () => follow,
     afterFailure: (_, failure) => pipe(TE.left(failure), isShared(failure) ? whateverComesOf(follow) : (left) => left)

@@ -4,14 +4,31 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { PlanFile } from '../../dsl'
 import type { Outcome } from '../failure'
-import type { Mesh } from '../plans/mesh'
-import type { SetupGraph } from '../plans/plan-network'
+import { type Mesh, onMesh, plannedRank } from '../plans/mesh'
+import { type SetupGraph, withBudgetInBytes } from '../plans/plan-network'
 import { type PlanSpeed, betterWay, mayShardOptimizer } from '../plans/sharded-optimizer'
 
 /** What was planned, and for which mesh. */
 export interface PlannedOn<A> {
   readonly mesh: Mesh
   readonly planned: A
+}
+
+/**
+ * A training whose budgets are of what plain needs with all of the optimizer's state, whoever has
+ * it in the end, and of one group of ranks, however many there are. Where that cannot be told,
+ * planning fails alike, and all ranks hear of it.
+ */
+export const withWholeState = (asked: SetupGraph, launched: Mesh): SetupGraph => {
+  if (launched.shardsOptimizer) return asked
+  const ofOneGroup = onMesh(asked, { ...launched, microBatches: 1 }, plannedRank(launched))
+  return pipe(
+    withBudgetInBytes(ofOneGroup),
+    E.match(
+      () => asked,
+      ({ setup }) => ({ ...asked, setup })
+    )
+  )
 }
 
 /**

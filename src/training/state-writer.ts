@@ -40,7 +40,7 @@ export interface StateWriter {
    * Writes the state of the last copy, beside the step that runs: for who may be ended before that
    * is complete.
    */
-  readonly keepLast: (record: TrainingRecord) => T.Task<void>
+  readonly keepLast: (record: TrainingRecord) => Outcome<void>
   /** Writes the weights, which are the best so far. */
   readonly best: (steps: number) => Outcome<void>
   /** The last state and the weights. */
@@ -63,11 +63,11 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
   /** Steps of the states in the folder, oldest first. */
   let states: readonly number[] = resumedAfter > 0 ? [resumedAfter] : []
   let keepingLast: Promise<unknown> = Promise.resolve()
-  /** What is written beside a step reads the copy: nothing else touches that before it is done. */
+  /** What is written beside a step reads the copy: nothing else looks at it before that is done. */
   const afterLast =
-    <A>(task: T.Task<A>): T.Task<A> =>
+    <A>(make: () => T.Task<A>): T.Task<A> =>
     () =>
-      keepingLast.then(task)
+      keepingLast.then(() => make()())
 
   /** Writes the state of the last copy. */
   const keepState = (record: TrainingRecord): Outcome<void> => {
@@ -130,23 +130,22 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
 
   return {
     afterStep: (record, isStateDue) =>
-      afterLast(state !== undefined && isStateDue ? copyAndKeepState(record) : (copies?.afterStep(record.loss.length) ?? nothing)),
+      afterLast(() => (state !== undefined && isStateDue ? copyAndKeepState(record) : (copies?.afterStep(record.loss.length) ?? nothing))),
     // Where it fails, what is written at the end says so.
     keepLast: (record) => () => {
-      const kept = keepingLast.then(keepState(record))
+      const kept = afterLast(() => keepState(record))()
       keepingLast = kept
-      return kept.then(() => undefined)
+      return kept
     },
-    best: (steps) => (copies === undefined || best === undefined ? nothing : afterLast(copies.finish(steps, best))),
+    best: (steps) => (copies === undefined || best === undefined ? nothing : afterLast(() => copies.finish(steps, best))),
     finish: (record) =>
       pipe(
-        afterLast(copyAndKeepState(record)),
+        afterLast(() => copyAndKeepState(record)),
         TE.chain(() => (copies === undefined || save === undefined ? nothing : copies.finish(record.loss.length, save)))
       ),
     afterFailure: (record, failure, isBetweenSteps) =>
       pipe(
-        afterLast(T.of(undefined)),
-        T.chain(() => (failure.code === 'loss' ? dropSpoilt(record.loss.length) : nothing)),
+        afterLast(() => (failure.code === 'loss' ? dropSpoilt(record.loss.length) : nothing)),
         TE.chainTaskK(() => (failure.code === 'loss' ? T.of([]) : keepLearnt(record, isBetweenSteps))),
         TE.chainEitherK((kept) => {
           const last = states.at(-1)

@@ -159,17 +159,19 @@ const resized = (k: Resampled & { readonly bilinear: number }): Work => resample
 const padded = resampled(() => 1)
 const adaptive = resampled((k) => (Math.ceil(k.fullInHeight / k.fullOutHeight) + 1) * (Math.ceil(k.fullInWidth / k.fullOutWidth) + 1))
 
+const copiedWeights = (k: KernelOf<'reorderWeights' | 'sliceWeights'>): Work => ({
+  flops: 0,
+  elements: 0,
+  parameters: (2 * k.outChannels * k.inChannels * k.kernelHeight * k.kernelWidth) / k.groups
+})
+
 /** The work of each kernel, one row each: what it computes and moves. */
 const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = {
   convolutionForward: convolution,
   convolutionBackwardData: convolution,
   convolutionBackwardWeights: convolution,
-  reorderWeights: (k) => ({
-    flops: 0,
-    elements: 0,
-    parameters: (2 * k.outChannels * k.inChannels * k.kernelHeight * k.kernelWidth) / k.groups
-  }),
-  sliceWeights: (k) => ({ flops: 0, elements: 0, parameters: 2 * k.outChannels * k.inChannels * k.kernelHeight * k.kernelWidth }),
+  reorderWeights: copiedWeights,
+  sliceWeights: copiedWeights,
   reorderActivation: (k) => ({ flops: 0, elements: 2 * k.batch * k.channels * k.height * k.width }),
   rectifierForward: launchedWork(2),
   rectifierBackward: launchedWork(3),

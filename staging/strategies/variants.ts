@@ -1,7 +1,8 @@
 import type { DeviceModel } from '../devices/device-model'
 import type { StepGraph } from '../graph/step-graph'
+import type { Span } from '../graph/span'
 import type { Segment } from '../plans/plan'
-import type { Segmentation, Variants } from './strategy'
+import type { Segmentation, Variant, Variants } from './strategy'
 import { winogradVariants } from './winograd'
 import { workspaceVariants } from './workspace'
 
@@ -11,6 +12,13 @@ import { workspaceVariants } from './workspace'
  */
 export const createVariants = (graph: StepGraph, device: DeviceModel): Variants =>
   device.algorithms === undefined ? winogradVariants(graph, device) : workspaceVariants(graph, device)
+
+/**
+ * The last variant of a span, which takes least: of Winograd that is none, for which nothing need
+ * be timed.
+ */
+export const findLastVariant = (device: DeviceModel, variants: () => Variants, span: Span): Variant =>
+  device.algorithms === undefined ? {} : variants()(span).at(-1)!
 
 /** A segmentation with the variants of the whole graph. */
 export const withVariants = (variants: Variants, segments: Segmentation): readonly Segmentation[] =>

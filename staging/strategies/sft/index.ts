@@ -17,6 +17,7 @@ import { insert, roundBytes, listSegments, type PathLabel } from './labels'
 import { leastTimes, type LeastTime, type Route } from './least-times'
 import { leastKeptPath } from './least-kept-path'
 import { leastWeights } from './least-weights'
+import { memoizeBySpan } from './memoize-by-span'
 import { createOptionBytes, type Boundaries } from './option-bytes'
 import { readBytesEstimator } from '../least-bytes'
 import type { Search, Segmentation, SegmentationSearch, Strategy } from '../strategy'
@@ -76,9 +77,8 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     runsAgain: (span) => segmentPasses(scope, { ...span, recompute: true }, onHost ?? new Set())('recompute').runs
   }
   const bytes = createOptionBytes(search, boundaries)
-  /** What a segment adds and keeps at least, by its ends as one number. */
-  const floors = memoizeByNumber((key: number) => {
-    const span = { from: Math.floor(key / (end + 1)), to: key % (end + 1) }
+  /** What a segment adds and keeps at least. */
+  const floorOf = memoizeBySpan(end, (span) => {
     const keptBytes = bytes.outputs(span) - bytes.freed(span)
     const isWhole = fusibleTileAxes(graph, span).length === 0 && !bytes.isFrozen(span)
     return { addedBytes: Math.max(bytes.ends(span), isWhole ? bytes.whole(span) : 0), keptBytes: () => keptBytes }
@@ -140,13 +140,12 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
   /** What was found, or that nothing is faster than that, by target. */
   const known: { readonly target: number; readonly nanoseconds: number }[] = []
 
-  const floorOf = (from: number, to: number) => floors(from * (end + 1) + to)
-  const keptOf = (from: number, to: number): number => floorOf(from, to).keptBytes()
+  const keptOf = (from: number, to: number): number => floorOf({ from, to }).keptBytes()
   /** Whether there is a way by what segments need at least, for which nothing need be lowered. */
   const mayFit = (target: number, route: Route): boolean =>
     onHost !== undefined ||
     leastKeptPath(route, keptOf, (from, to, keptBytes) => {
-      const floor = floorOf(from, to)
+      const floor = floorOf({ from, to })
       return keptBytes + floor.addedBytes > target - persistentBytes ? undefined : floor
     }) !== undefined
   const leastKept = memoizeByNumber((target: number): Segmentation | undefined => {

@@ -1,5 +1,5 @@
 import { overlapsCopies } from '../../devices/device-model'
-import { lazy, memoizeByNumber } from '../../memoize'
+import { lazy } from '../../memoize'
 import { requestedTiles } from '../../graph/directives'
 import { type Segment } from '../../plans/plan'
 import { tileCount, untiled, type Grid, type Span } from '../../graph/span'
@@ -8,6 +8,7 @@ import type { SegmentOption } from './grid-search'
 import { candidateGrids } from '../grids'
 import { leastKeptOption } from './least-kept-option'
 import type { LeastWeights } from './least-weights'
+import { memoizeBySpan } from './memoize-by-span'
 import type { Boundaries, OptionBytes } from './option-bytes'
 import type { Search } from '../strategy'
 import { fastestTiled } from './tiled-options'
@@ -92,14 +93,10 @@ export const createSegmentOptions = (
   const tiled = requestedTiles(graph)
   const { optionOf } = bytes
 
-  const memoizeBySpan = <A>(compute: (span: Span) => A): ((span: Span) => A) => {
-    const known = memoizeByNumber((key) => compute({ from: Math.floor(key / (end + 1)), to: key % (end + 1) }))
-    return ({ from, to }) => known(from * (end + 1) + to)
-  }
   const wantedIn = (span: Span) => tiled.find(({ from, to }) => from === span.from && to === span.to)
   const isKeepable = (span: Span): boolean => span.to === end || !positions.some((position) => span.from < position && position < span.to)
   const isInRows = (span: Span): boolean => onHost !== undefined && endsOnHost(graph, span, onHost).length > 0
-  const gridsOf = memoizeBySpan((span) => candidateGrids(graph, span, isInRows(span)))
+  const gridsOf = memoizeBySpan(end, (span) => candidateGrids(graph, span, isInRows(span)))
 
   /** How a span may run: in which variants, kept or computed again, and in which tiles. */
   const waysOf = (span: Span) => {
@@ -209,8 +206,8 @@ export const createSegmentOptions = (
       }
     }
   }
-  const optionsOf = memoizeBySpan(open)
-  const leastKept = memoizeBySpan((span) =>
+  const optionsOf = memoizeBySpan(end, open)
+  const leastKept = memoizeBySpan(end, (span) =>
     leastKeptOption(search, boundaries, bytes, {
       ...{ span, wanted: wantedIn(span)?.grid, keepable: isKeepable(span), grids: () => gridsOf(span) }
     })
