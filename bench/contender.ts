@@ -79,7 +79,9 @@ export const start = async (name: string, command: string, parameters: readonly 
   child.stdin!.on('error', () => undefined)
   const failed = new Promise<never>((_, reject) => {
     child.on('error', (error) => reject(new Error(error.message)))
-    child.on('close', (status) => reject(new Error(complaint.trim().split('\n').at(-1) || `it ended with status ${status}`)))
+    child.on('close', (status, signal) =>
+      reject(new Error(complaint.trim().split('\n').at(-1) || `it ended with ${signal ?? `status ${status}`}`))
+    )
   })
   failed.catch(() => undefined)
   const next = async (): Promise<unknown> => {
@@ -88,6 +90,8 @@ export const start = async (name: string, command: string, parameters: readonly 
   }
   const others = (): number => machineSeconds() - processSeconds(child.pid!)
   const step = async (): Promise<Step> => {
+    // Of a process that has ended nothing is counted any more: why it did says more.
+    if (child.exitCode !== null || child.signalCode !== null) return failed
     const before = others()
     child.stdin!.write('\n')
     const taken = (await next()) as Omit<Step, 'disturbance'>

@@ -1,3 +1,4 @@
+import { errorReason } from '../src/failure'
 import type { Contender, Step } from './contender'
 import { median } from './median'
 
@@ -21,7 +22,7 @@ export interface Taken {
 const attempts = async (contender: Contender, most: number): Promise<readonly Step[]> => {
   const steps: Step[] = []
   while (steps.length <= mostRepeats) {
-    const step = await contender.step()
+    const step = await contender.step().catch((error) => Promise.reject(new Error(`${contender.name}: ${errorReason(error)}`)))
     steps.push(step)
     if (step.disturbance < most) break
   }
