@@ -41,7 +41,7 @@ export interface TargetLine {
   readonly ofPytorch: { readonly asked: number; readonly seen: number | null }
   readonly ofAutocast: { readonly asked: number; readonly seen: number | null } | null
   readonly ofLimit: { readonly asked: number | null; readonly seen: number | null }
-  /** Null where something that decides was not seen. */
+  /** Null where something that decides was not seen, and in half of the memory. */
   readonly met: boolean | null
 }
 
@@ -72,7 +72,15 @@ export const targetLines = ({ model, threads, rows }: Comparison): readonly Targ
       const [byPytorch, byLimit] = [holds(line.ofPytorch), holds(line.ofLimit)]
       const byEither = byLimit === true ? true : byPytorch
       const byAutocast = line.ofAutocast === null ? true : holds(line.ofAutocast)
-      const met = byEither === false || byAutocast === false ? false : byEither === null || byAutocast === null ? null : true
+      // A half answers nothing that is asked.
+      const isAsked = memory !== 'half of plain'
+      const met = !isAsked
+        ? null
+        : byEither === false || byAutocast === false
+          ? false
+          : byEither === null || byAutocast === null
+            ? null
+            : true
       return [{ model, threads, precision, memory, medianMs: row.medianMs, ...line, met }]
     })
   )

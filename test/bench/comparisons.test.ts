@@ -17,6 +17,7 @@ test('a step is asked for its share of PyTorch, in less memory for 1.35 times th
     comparison('resnet50', [
       row('plain', 'float32', 0.56, null, 1),
       row('a third of plain', 'float32', 0.74, null, 1),
+      row('half of plain', 'float32', 0.1, null, 1),
       row('plain', 'bf16', 0.39, 0.86, 1),
       row('a fifth of plain', 'bf16', 0.53, 1.14, 1)
     ])
@@ -26,6 +27,7 @@ test('a step is asked for its share of PyTorch, in less memory for 1.35 times th
     [
       ['plain', 'float32', false],
       ['a third of plain', 'float32', true],
+      ['half of plain', 'float32', null],
       ['plain', 'bf16', false],
       ['a fifth of plain', 'bf16', true]
     ]
