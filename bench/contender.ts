@@ -4,6 +4,13 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { errorReason } from '../src/failure'
 
+/** What launches of one kind took in a step. */
+export interface KernelSum {
+  readonly kernel: string
+  readonly launches: number
+  readonly ms: number
+}
+
 /** One step of a contender: milliseconds, its loss, and the most bytes that it held. */
 export interface Step {
   readonly ms: number
@@ -14,6 +21,8 @@ export interface Step {
    * wall-clock seconds.
    */
   readonly disturbance: number
+  /** Where its time went, of a contender that was started with `--breakdown`. */
+  readonly kernels?: readonly KernelSum[]
 }
 
 /** A training step that is timed against others, in a process of its own. */
@@ -66,9 +75,13 @@ export const start = async (name: string, command: string, parameters: readonly 
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
   let complaint = ''
   child.stderr!.on('data', (text) => (complaint += String(text)))
+  // Where it ended, `close` says why; a line that it can no longer read says nothing more.
+  child.stdin!.on('error', () => undefined)
   const failed = new Promise<never>((_, reject) => {
     child.on('error', (error) => reject(new Error(error.message)))
-    child.on('close', (status) => reject(new Error(complaint.trim().split('\n').at(-1) || `it ended with status ${status}`)))
+    child.on('close', (status, signal) =>
+      reject(new Error(complaint.trim().split('\n').at(-1) || `it ended with ${signal ?? `status ${status}`}`))
+    )
   })
   failed.catch(() => undefined)
   const next = async (): Promise<unknown> => {
@@ -77,6 +90,8 @@ export const start = async (name: string, command: string, parameters: readonly 
   }
   const others = (): number => machineSeconds() - processSeconds(child.pid!)
   const step = async (): Promise<Step> => {
+    // Of a process that has ended nothing is counted any more: why it did says more.
+    if (child.exitCode !== null || child.signalCode !== null) return failed
     const before = others()
     child.stdin!.write('\n')
     const taken = (await next()) as Omit<Step, 'disturbance'>

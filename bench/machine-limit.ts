@@ -2,10 +2,11 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { createKernelTimer, deviceModel, type DeviceError } from '../native'
-import { isConvolution, productFlops, roofline, type Kernel, type Program } from '../staging'
+import { productFlops, type Kernel, type Program } from '../staging'
 import { layoutCode } from '../staging/kernels/layout'
-import { elementSizes } from '../staging/kernels/precision'
 import { launchCounts } from '../src/plans/program-statistics'
+import { copyOf, kernelBytes } from './kernel-bytes'
+import { isWinograd, transformOperations, winogradSaving } from './winograd-work'
 
 /** What a machine does at its best. */
 export const machineRates = t.readonly(
@@ -57,12 +58,7 @@ const flopsPerSecond = (precision: Precision, threads: number): E.Either<DeviceE
     E.chain((kernel) => E.map((milliseconds: number) => (1000 * productFlops(kernel)) / milliseconds)(least(kernel, precision, threads)))
   )
 
-const copied = 2 ** 25 // floats
-const copy: Kernel = {
-  ...{ kind: 'copyBox', n0: 1, n1: 1, n2: 1, n3: copied, add: 0, ofParameters: 1 },
-  ...{ sourceStride0: copied, sourceStride1: copied, sourceStride2: copied },
-  ...{ destinationStride0: copied, destinationStride1: copied, destinationStride2: copied }
-}
+const copiedBytes = 2 ** 28
 
 /** Measures them, on otherwise idle cores, in about a second. */
 export const measureRates = (threads: number): E.Either<DeviceError, MachineRates> =>
@@ -70,23 +66,23 @@ export const measureRates = (threads: number): E.Either<DeviceError, MachineRate
     E.Do,
     E.bind('float32', () => flopsPerSecond('float32', threads)),
     E.bind('bf16', () => flopsPerSecond('bf16', threads)),
-    E.bind('bytes', () => E.map((milliseconds: number) => (1000 * 8 * copied) / milliseconds)(least(copy, 'float32', threads)))
+    E.bind('bytes', () =>
+      E.map((milliseconds: number) => (1000 * copiedBytes) / milliseconds)(least(copyOf(copiedBytes), 'float32', threads))
+    )
   )
 
-/** F(4x4, 3x3) multiplies a quarter as often, in float32 whatever it reads. */
-const winogradSaving = 4
+/** Floating-point operations by Winograd's F(4x4, 3x3), in float32 whatever it reads. */
+const winogradFlops = (kernel: Kernel): number => productFlops(kernel) / winogradSaving + 2 * transformOperations(kernel)
 
 /**
  * Milliseconds of a step on a machine that multiplies and copies at its best in every kernel, each
- * of which is either busy multiplying or with memory. Transforms of Winograd's are not counted, and
- * a cache may be faster than memory.
+ * of which is either busy with arithmetic or with memory. What Winograd's transforms take counts as
+ * arithmetic, an operation of theirs as a multiply-add. A cache may be faster than memory.
  */
 export const limitMilliseconds = (program: Program, precision: Precision, rates: MachineRates): number => {
-  const memory = { flopsPerSecond: Infinity, bytesPerSecond: rates.bytes, launchSeconds: 0 }
   const ofKernel = (kernel: Kernel): number => {
-    const byWinograd = isConvolution(kernel) && kernel.algorithm === 1
-    const multiplying = byWinograd ? productFlops(kernel) / winogradSaving / rates.float32 : productFlops(kernel) / rates[precision]
-    return Math.max(1000 * multiplying, roofline(kernel, elementSizes(precision), memory))
+    const computing = isWinograd(kernel) ? winogradFlops(kernel) / rates.float32 : productFlops(kernel) / rates[precision]
+    return 1000 * Math.max(computing, kernelBytes(kernel, precision) / rates.bytes)
   }
   return [program.step, program.update]
     .flatMap((section) => (section === undefined ? [] : [...launchCounts(section)]))

@@ -2,19 +2,22 @@
  * Milliseconds of the kernels that multiply no matrices, beside a copy of as many bytes, which none
  * can beat for long:
  *
- *     npx ts-node bench/memory-bound.ts [--models densenet121,deeplabv3_resnet50,unet] [--size 512] [--batch 2] [--precision float32] [--threads 2] [--rounds 5]
+ *     npx ts-node bench/memory-bound.ts [--models densenet121,deeplabv3_resnet50,unet] [--size 512] [--batch 2] [--precision float32] [--threads 2] [--rounds 5] [--least 128MiB]
  *
  * Of the launches of plain steps, the one with the most bytes of each kind; filling and saving
  * weights is no part of them. Kernels and copies are timed in turn; each figure is the least. Bytes
- * are those that a kernel must read and write once.
+ * are those that a kernel must read and write once. `least`: what has fewer gets a larger batch,
+ * as a network on more images has, so that neither it nor its copy lies in a cache.
  */
 import { parseArgs } from 'node:util'
+import * as E from 'fp-ts/Either'
 import Table from 'cli-table3'
 import { createKernelTimer } from '../native'
-import { productFlops, roofline, stage, type Kernel } from '../staging'
-import { layouts, weightElements } from '../staging/kernels/layout'
-import { elementSizes } from '../staging/kernels/precision'
+import { productFlops, stage, type Kernel } from '../staging'
+import { parseBytes } from '../src/options/sizes'
 import { launchCounts } from '../src/plans/program-statistics'
+import { enlarge } from './enlarge'
+import { copyOf, kernelBytes } from './kernel-bytes'
 import { must } from './must'
 import { requestFor } from './request'
 
@@ -25,7 +28,8 @@ const { values } = parseArgs({
     batch: { type: 'string', default: '2' },
     precision: { type: 'string', default: 'float32' },
     threads: { type: 'string', default: '2' },
-    rounds: { type: 'string', default: '5' }
+    rounds: { type: 'string', default: '5' },
+    least: { type: 'string', default: '1' }
   }
 })
 const [size, batch, threads, rounds] = [values.size, values.batch, values.threads, values.rounds].map(Number) as [
@@ -35,30 +39,8 @@ const [size, batch, threads, rounds] = [values.size, values.batch, values.thread
   number
 ]
 const precision = values.precision === 'bf16' ? 'bf16' : 'float32'
-
-/** One byte a millisecond, so that time is bytes. */
-const bytesAlone = { flopsPerSecond: Infinity, bytesPerSecond: 1000, launchSeconds: 0 }
-const bytesOf = (kernel: Kernel): number => {
-  if (kernel.kind === 'reorderWeights') {
-    // Transformed by Winograd they are four times as many, which the roofline does not count.
-    const { outChannels, inChannels, kernelHeight, kernelWidth, groups } = kernel
-    const elements = [kernel.sourceLayout, kernel.destinationLayout].map((layout) =>
-      weightElements(layouts[layout]!, [outChannels, inChannels / groups, kernelHeight, kernelWidth], groups)
-    )
-    return 4 * (elements[0]! + elements[1]!)
-  }
-  return Math.round(roofline(kernel, elementSizes(precision), bytesAlone))
-}
-
-/** Of so many bytes in all, read and written, each 4 a parameter. */
-const copyOf = (bytes: number): Kernel => {
-  const floats = Math.max(1, Math.round(bytes / 8))
-  return {
-    ...{ kind: 'copyBox', n0: 1, n1: 1, n2: 1, n3: floats, add: 0, ofParameters: 1 },
-    ...{ sourceStride0: floats, sourceStride1: floats, sourceStride2: floats },
-    ...{ destinationStride0: floats, destinationStride1: floats, destinationStride2: floats }
-  }
-}
+const least = must(E.mapLeft((message: string) => ({ message: `--least: ${message}` }))(parseBytes(values.least)))
+const bytesOf = (kernel: Kernel): number => kernelBytes(kernel, precision)
 
 const kernels = values.models
   .split(',')
@@ -69,7 +51,7 @@ for (const kernel of kernels) {
   const known = largest.get(kernel.kind)
   if (productFlops(kernel) === 0 && (known === undefined || bytesOf(kernel) > bytesOf(known))) largest.set(kernel.kind, kernel)
 }
-const measured = [...largest.values()].sort((a, b) => bytesOf(b) - bytesOf(a))
+const measured = [...largest.values()].map((kernel) => enlarge(kernel, least / bytesOf(kernel))).sort((a, b) => bytesOf(b) - bytesOf(a))
 
 const timer = must(createKernelTimer({ device: 'cpu', precision, threads }))
 const taken = measured.map((): [kernel: number, copy: number] => [Infinity, Infinity])

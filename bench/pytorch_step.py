@@ -1,11 +1,11 @@
 """
 One training step of a model (two classes; SGD with momentum 0.9) in PyTorch eager for each line on standard input:
 
-    python3 bench/pytorch_step.py --model resnet50 --size 1024 --format channels_last --threads 2 [--precision bf16] [--compile]
+    python3 bench/pytorch_step.py --model resnet50 --size 1024 --format channels_last --threads 2 [--precision bf16] [--compile] [--breakdown]
 
 Of bf16 autocast, with parameters in float32; compiled by torch.compile. vgg16 has head gap; any other is torchvision's, by its name there, but unet. Networks that segment take a class for each pixel. Prints one JSON object a step: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak resident set less what was
-resident before the model was made. The first line, {"ready": true, ...}, comes when the model stands. tilefold_step.ts
-speaks the same.
+resident before the model was made. The first line, {"ready": true, ...}, comes when the model stands.
+With --breakdown {"kernels"} too, as pytorch_breakdown.py sums them. tilefold_step.ts speaks the same.
 """
 
 import argparse
@@ -83,6 +83,19 @@ def scores_of(result):
     return result['out'] if isinstance(result, dict) else result
 
 
+def timed(step):
+    start = time.perf_counter()
+    value = step()
+    return (time.perf_counter() - start) * 1000, value
+
+
+def measured(step):
+    from pytorch_breakdown import kernels_of
+
+    kernels, (ms, value) = kernels_of(lambda: timed(step))
+    return ms, value, {'kernels': kernels}
+
+
 def peak_bytes():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
@@ -106,6 +119,7 @@ def main():
     parser.add_argument('--segments', type=int, default=0, help='of checkpoint_sequential, for vgg16; 0: none')
     parser.add_argument('--precision', choices=['float32', 'bf16'], default='float32')
     parser.add_argument('--compile', action='store_true')
+    parser.add_argument('--breakdown', action='store_true', help='where the time of each step went')
     options = parser.parse_args()
 
     torch.set_num_threads(options.threads)
@@ -125,16 +139,18 @@ def main():
     mixed = torch.autocast('cpu', dtype=torch.bfloat16) if options.precision == 'bf16' else contextlib.nullcontext()
     say(ready=True, version=f'PyTorch {torch.__version__}')
 
-    for _ in sys.stdin:
-        start = time.perf_counter()
+    def step():
         optimizer.zero_grad(set_to_none=True)
         with mixed:
             result = checkpoint_sequential(model, options.segments, image, use_reentrant=False) if options.segments else run(image)
             loss = nn.functional.cross_entropy(scores_of(result), target)
         loss.backward()
         optimizer.step()
-        value = loss.item()
-        say(ms=(time.perf_counter() - start) * 1000, loss=value, peakBytes=peak_bytes() - before)
+        return loss.item()
+
+    for _ in sys.stdin:
+        ms, value, more = measured(step) if options.breakdown else (*timed(step), {})
+        say(ms=ms, loss=value, peakBytes=peak_bytes() - before, **more)
 
 
 if __name__ == '__main__':

@@ -1,13 +1,13 @@
 /**
  * One training step of a model (head gap, two classes; SGD) for each line on standard input:
  *
- *     npx ts-node bench/tilefold_step.ts --model vgg16 --size 1024 --threads 2 [--batch 1] [--momentum 0.9] [--fraction 0.2] [--strategy sft] [--link 2GB/s] [--exact-kernels] [--precision bf16] [--plan FILE] [--rates JSON]
+ *     npx ts-node bench/tilefold_step.ts --model vgg16 --size 1024 --threads 2 [--batch 1] [--momentum 0.9] [--fraction 0.2] [--strategy sft] [--link 2GB/s] [--exact-kernels] [--precision bf16] [--plan FILE] [--rates JSON] [--breakdown]
  *
  * `fraction`: the strategy within this part of what plain needs; strategy plain where absent.
  * `plan`: the decisions of this file instead. `rates`: the machine's, of machine-limit.ts, by which
- * the limit of a step is told. Prints one JSON object a step, as pytorch_step.py
- * does: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak resident set less what was
- * resident before the session was opened.
+ * the limit of a step is told. Prints one JSON object a step, as pytorch_step.py does: {"ms",
+ * "loss", "peakBytes"}, with `breakdown` {"kernels"} too; peakBytes is the process's peak resident
+ * set less what was resident before the session was opened.
  */
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
@@ -18,7 +18,9 @@ import { createStepIo } from '../native/session/step-io'
 import { initialise } from '../src/weights/initialise'
 import { loadPlan } from '../src/plans/plan-file'
 import { parseRate } from '../src/options/sizes'
-import { buildRequestGraph, checkPlanFile, stage, strategyNames } from '../staging'
+import { computeBreakdown } from '../src/running/breakdown'
+import { buildRequestGraph, checkPlanFile, stage, strategyNames, type Program } from '../staging'
+import type { KernelSum } from './contender'
 import { limitMilliseconds, machineRates, type MachineRates } from './machine-limit'
 import { must } from './must'
 import { requestFor } from './request'
@@ -27,6 +29,12 @@ const say = (values: object): void => void process.stdout.write(`${JSON.stringif
 
 const readRates = (text: string): MachineRates =>
   must(E.mapLeft(() => ({ message: `--rates: ${text} is none of machine-limit.ts` }))(machineRates.decode(JSON.parse(text))))
+
+/** By kind, those of the engine that loads images left out: they take no time of the step's. */
+const kernelSums = (program: Program, milliseconds: readonly number[]): readonly KernelSum[] =>
+  computeBreakdown({ staged: { program }, predictedMilliseconds: () => 0 }, milliseconds, 1)
+    .filter(({ beside }) => !beside)
+    .map(({ kernel, launches, measuredMs }) => ({ kernel, launches, ms: measuredMs }))
 
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
@@ -42,7 +50,8 @@ const main = async (): Promise<void> => {
       'exact-kernels': { type: 'boolean', default: false },
       precision: { type: 'string', default: 'float32' },
       plan: { type: 'string' },
-      rates: { type: 'string' }
+      rates: { type: 'string' },
+      breakdown: { type: 'boolean', default: false }
     }
   })
   const size = Number(values.size)
@@ -71,7 +80,10 @@ const main = async (): Promise<void> => {
   const { program, graph, budget, predicted } = staged
   const arenaBytes = budget ?? program.peakBytes
   const before = process.memoryUsage.rss()
-  const session = must(openSession({ device: 'cpu', program, arenaBytes, ...(link !== undefined && { linkBytesPerSecond: link }) }))
+  const timesKernels = values.breakdown
+  const session = must(
+    openSession({ device: 'cpu', program, arenaBytes, timesKernels, ...(link !== undefined && { linkBytesPerSecond: link }) })
+  )
 
   const restored = createStepIo(program.restore)
   graph.parameters.forEach(({ name, shape }) => initialise(1, name, shape, restored.view(name) as Float32Array))
@@ -92,11 +104,14 @@ const main = async (): Promise<void> => {
 
   let step = 0
   for await (const _ of createInterface({ input: process.stdin })) {
+    const timed = session.kernelMilliseconds()
     const started = performance.now()
     must(await session.run('step', io.buffer, { learningRate: 1e-3, step, seed: 1 }, images)())
     const ms = performance.now() - started
     step += 1
-    say({ ms, loss: io.view('loss')[0], peakBytes: process.resourceUsage().maxRSS * 1024 - before })
+    const peakBytes = process.resourceUsage().maxRSS * 1024 - before
+    const ofStep = session.kernelMilliseconds().map((total, kernel) => total - timed[kernel]!)
+    say({ ms, loss: io.view('loss')[0], peakBytes, ...(values.breakdown && { kernels: kernelSums(program, ofStep) }) })
   }
   session.close()
 }

@@ -1,4 +1,4 @@
-import { cudnnAlgorithm, isConvolution, rotated180Algorithm, type Kernel } from '../../staging'
+import { cudnnAlgorithm, isConvolution, rotated180Algorithm, type Kernel, type Program } from '../../staging'
 import { launchCounts } from '../plans/program-statistics'
 import type { Planned } from '../plans/plan-network'
 import { table } from '../text/table'
@@ -36,7 +36,10 @@ const kernelGroupName = (kernel: Kernel): string => {
  * Program, over all micro-steps and the update.
  */
 export const computeBreakdown = (
-  { staged: { program }, predictedMilliseconds }: Planned,
+  {
+    staged: { program },
+    predictedMilliseconds
+  }: Pick<Planned, 'predictedMilliseconds'> & { readonly staged: { readonly program: Program } },
   measured: readonly number[],
   microSteps: number
 ): readonly KernelTime[] => {
