@@ -574,6 +574,11 @@ void testPlainKernels(Devices& devices) {
              {real(n0), real(n1), real(n2), real(n3), real(n1 * n2 * n3), real(n2 * n3), real(n3), real(n1 * n2 * wide), real(n2 * wide),
               real(wide), pick({0.0, 1.0}), 0}},
             {n0 * n1 * n2 * n3, n0 * n1 * n2 * wide});
+  const std::int64_t summands = draw(1, 9), apart = n1 * n2 * n3 + draw(0, 5);
+  testPlain(devices,
+            {KernelKind::copyBox,
+             {real(summands), real(n1), real(n2), real(n3), real(apart), real(n2 * n3), real(n3), 0, real(n2 * wide), real(wide), 1, 1}},
+            {summands * apart, n1 * n2 * wide});
 }
 
 // Which elements are kept, and what of them, to the bit.

@@ -98,6 +98,8 @@ std::vector<Kernel> largeKernels() {
     kernels.push_back({k::copyBox, {2, 3, 4, 300, 5000, 1200, 300, 6000, 1500, 310, add, 0}});
     kernels.push_back({k::copyBox, {2, 3, 4, 300, 3600, 1200, 300, 3600, 1200, 300, add, 0}});
   }
+  // Boxes that are added to one place.
+  for (const double stride : {1201, 1204}) kernels.push_back({k::copyBox, {5, 1, 4, 300, stride, 1200, 300, 0, 1240, 310, 1, 1}});
   for (const double channels : {24, 64}) {
     kernels.push_back({k::momentsForward, {2, channels, 110, 93, 0, channels, 0}});
     kernels.push_back({k::momentsForward, {2, channels, 110, 93, 0, 8, 1}});

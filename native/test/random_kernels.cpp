@@ -139,6 +139,7 @@ Numbers copyBox(Random& random) {
   }
   n.push_back(static_cast<double>(number(random, 0, 1)));
   n.push_back(static_cast<double>(number(random, 0, 1)));
+  if (n[10] + n[11] == 2 && number(random, 0, 1) == 1) n[7] = 0;  // a sum of all boxes
   return n;
 }
 

@@ -234,7 +234,8 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   pointwiseBackward: expressionFlops(3),
   pointwiseSum: expressionFlops(2),
   copyBox: (k) => {
-    const moved = (k.add === 1 ? 3 : 2) * k.n0 * k.n1 * k.n2 * k.n3
+    const [read, boxes] = [k.n0, k.destinationStride0 === 0 ? 1 : k.n0]
+    const moved = (read + (k.add === 1 ? 2 : 1) * boxes) * k.n1 * k.n2 * k.n3
     return k.ofParameters === 1 ? { flops: 0, elements: 0, parameters: moved } : { flops: 0, elements: moved }
   },
   packTile: tile(2),

@@ -16,7 +16,7 @@ const listScatters = (code: readonly Instruction[], gradients: readonly Persiste
   })
 
 /**
- * Launches that add what an exchange has received, until another exchange receives in its place.
+ * Launches that read what an exchange has received, until another exchange receives in its place.
  */
 const listAdditions = (
   { kernels }: Program,
@@ -56,18 +56,20 @@ export const proveAdded = (program: Program): void => {
       const from = send.base - gradient.offset
       const additions = listAdditions(program, code, at, scatter)
       const to = sum.offset + (parts === 'slices' ? from / ranks : from)
-      const isAddition = ({ kernel, operands: [source, destination] }: Launch, rank: number): boolean => {
+      const isAddition = ({ kernel, operands: [source, destination] }: Launch): boolean => {
         const box = program.kernels[kernel]!
         return (
           box.kind === 'copyBox' &&
           box.add === 1 &&
-          box.n0 * box.n1 * box.n2 === 1 &&
+          box.n0 === ranks &&
+          box.n1 * box.n2 === 1 &&
           box.n3 * parameterBytes === bytes &&
-          source!.base === receive.base + rank * receiveStride &&
+          (ranks === 1 || (box.sourceStride0 * parameterBytes === receiveStride && box.destinationStride0 === 0)) &&
+          source!.base === receive.base &&
           destination!.base === to
         )
       }
-      if (additions.length !== ranks || !additions.every(isAddition))
+      if (additions.length !== 1 || !additions.every(isAddition))
         refuse(section, gradient, from, 'is not added once, in the order of ranks, to its place in the sum')
     }
   for (const one of update?.code ?? []) {

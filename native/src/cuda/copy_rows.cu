@@ -14,7 +14,7 @@ constexpr int packsPerThread = 4;
 
 // The same box in as few and as long rows as can be.
 RowBox merged(const RowBox& box) {
-  RowBox result{{1, 1, 1, box.extents[3]}, {}, {}, box.add};
+  RowBox result{{1, 1, 1, box.extents[3]}, {}, {}, box.add, box.summands, box.summandStride};
   int outer = 3;  // the outermost axis that is filled
   for (int axis = 2; axis >= 0; --axis) {
     const std::int64_t extent = box.extents[axis], from = box.sourceStrides[axis], to = box.destinationStrides[axis];
@@ -54,14 +54,24 @@ class Rows {
   Divisor byMiddle_, byOuter_;
 };
 
+// What of a box each place of the destination takes.
+struct Taking {
+  bool add;
+  std::int64_t summands, summandStride;
+};
+
 template <int n, class From, class To>
-__device__ void copyPack(const From* from, To* to, bool add) {
+__device__ void copyPack(const From* from, To* to, const Taking& taking) {
   Pack<float, n> values;
   values.load(from);
-  if (add) {
+  if (taking.add) {
     Pack<float, n> sum;
     sum.load(to);
     for (int k = 0; k < n; ++k) sum[k] += values[k];
+    for (std::int64_t summand = 1; summand < taking.summands; ++summand) {
+      values.load(from + summand * taking.summandStride);
+      for (int k = 0; k < n; ++k) sum[k] += values[k];
+    }
     values = sum;
   }
   values.store(to);
@@ -70,7 +80,7 @@ __device__ void copyPack(const From* from, To* to, bool add) {
 template <int n, class From, class To>
 void copyOf(const Context& context, const char* name, const RowBox& box, const From* source, To* destination) {
   const Rows rows(box);
-  const bool add = box.add;
+  const Taking taking{box.add, box.summands, box.summandStride};
   const std::int64_t rowCount = box.extents[0] * box.extents[1] * box.extents[2], packs = box.extents[3] / n;
   if (packs < warpThreads * packsPerThread / 2) {
     const Divisor byPacks(packs);
@@ -78,7 +88,7 @@ void copyOf(const Context& context, const char* name, const RowBox& box, const F
       const Division place = byPacks(i);
       const Rows::Row row = rows.row(place.quotient);
       const std::int64_t x = place.remainder * n;
-      copyPack<n>(source + row.source + x, destination + row.destination + x, add);
+      copyPack<n>(source + row.source + x, destination + row.destination + x, taking);
     });
     return;
   }
@@ -93,13 +103,13 @@ void copyOf(const Context& context, const char* name, const RowBox& box, const F
 #pragma unroll
     for (int k = 0; k < packsPerThread; ++k) {
       const std::int64_t x = first + k * warpThreads;
-      if (x < packs) copyPack<n>(source + row.source + x * n, destination + row.destination + x * n, add);
+      if (x < packs) copyPack<n>(source + row.source + x * n, destination + row.destination + x * n, taking);
     }
   });
 }
 
 bool inPacks(const RowBox& box, const void* source, const void* destination) {
-  bool whole = box.extents[3] % packWidth == 0 && aligned({source, destination});
+  bool whole = box.extents[3] % packWidth == 0 && box.summandStride % packWidth == 0 && aligned({source, destination});
   for (int axis = 0; axis < 3; ++axis)
     whole =
         whole && (box.extents[axis] == 1 || (box.sourceStrides[axis] % packWidth == 0 && box.destinationStrides[axis] % packWidth == 0));
@@ -130,7 +140,13 @@ template <class T>
 void copyBox(const Context& context, const CopyBox& b, const T* source, T* destination) {
   const auto& n = b.n;
   const auto &from = b.sourceStride, &to = b.destinationStride;
-  copyRows(context, "copyBox", {{n[0], n[1], n[2], n[3]}, {from[0], from[1], from[2]}, {to[0], to[1], to[2]}, b.add}, source, destination);
+  RowBox box{{n[0], n[1], n[2], n[3]}, {from[0], from[1], from[2]}, {to[0], to[1], to[2]}, b.add};
+  if (sums(b)) {
+    box.extents[0] = 1;
+    box.summands = n[0];
+    box.summandStride = from[0];
+  }
+  copyRows(context, "copyBox", box, source, destination);
 }
 
 // Any bytes, at any address: elements are floats where all of them are, else bytes.

@@ -10,6 +10,8 @@ struct RowBox {
   std::int64_t extents[4];
   std::int64_t sourceStrides[3], destinationStrides[3];
   bool add;
+  // Boxes of the source that are added, one after the other; so many elements apart.
+  std::int64_t summands = 1, summandStride = 0;
 };
 
 template <class From, class To>

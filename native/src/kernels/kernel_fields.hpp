@@ -44,6 +44,9 @@ TILEFOLD_HOST_DEVICE inline std::int64_t channelRow(const GroupedTile& t, std::i
   return (t.perImage ? image * t.channels : 0) + channel;
 }
 
+// Whether all boxes of rows are added to one.
+inline bool sums(const CopyBox& b) { return b.n[0] > 1 && b.destinationStride[0] == 0; }
+
 // Some channels of every pixel of a tile.
 struct ChannelRange {
   std::int64_t channels, first;

@@ -139,14 +139,16 @@ void shiftChannels(const ShiftChannels& s, const T* source, T* destination) {
 template <class T>
 void copyBox(const CopyBox& box, const T* source, T* destination) {
   const auto& n = box.n;
+  const std::int64_t summands = sums(box) ? n[0] : 1;
 #pragma omp parallel for collapse(3) schedule(static)
-  for (std::int64_t i = 0; i < n[0]; ++i) {
+  for (std::int64_t i = 0; i < n[0] / summands; ++i) {
     for (std::int64_t j = 0; j < n[1]; ++j) {
       for (std::int64_t k = 0; k < n[2]; ++k) {
         const T* from = source + i * box.sourceStride[0] + j * box.sourceStride[1] + k * box.sourceStride[2];
         T* to = destination + i * box.destinationStride[0] + j * box.destinationStride[1] + k * box.destinationStride[2];
         if (box.add)
-          for (std::int64_t x = 0; x < n[3]; ++x) to[x] += from[x];
+          for (std::int64_t summand = 0; summand < summands; ++summand)
+            for (std::int64_t x = 0; x < n[3]; ++x) to[x] += from[summand * box.sourceStride[0] + x];
         else
           for (std::int64_t x = 0; x < n[3]; ++x) to[x] = from[x];
       }

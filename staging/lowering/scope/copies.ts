@@ -76,6 +76,24 @@ export const inLayout = (
   return copy
 }
 
+/** A copy of `count` contiguous elements of a parameter. */
+const oneRow = (count: number) =>
+  ({
+    kind: 'copyBox',
+    n0: 1,
+    n1: 1,
+    n2: 1,
+    n3: count,
+    sourceStride0: count,
+    sourceStride1: count,
+    sourceStride2: count,
+    destinationStride0: count,
+    destinationStride1: count,
+    destinationStride2: count,
+    add: 0,
+    ofParameters: 1
+  }) as const
+
 /** `count` contiguous elements of a parameter from one place to another, copied or added. */
 export const copyElements = (
   launch: Builder['networkLaunch'],
@@ -83,25 +101,19 @@ export const copyElements = (
   source: UnplacedOperand,
   destination: UnplacedOperand,
   add: 0 | 1
-): void =>
-  launch(
-    {
-      kind: 'copyBox',
-      n0: 1,
-      n1: 1,
-      n2: 1,
-      n3: count,
-      sourceStride0: count,
-      sourceStride1: count,
-      sourceStride2: count,
-      destinationStride0: count,
-      destinationStride1: count,
-      destinationStride2: count,
-      add,
-      ofParameters: 1
-    },
-    { source, destination }
-  )
+): void => launch({ ...oneRow(count), add }, { source, destination })
+
+/**
+ * Adds `parts` times `count` elements of a parameter, which lie one after the other, to one place,
+ * in their order.
+ */
+export const addParts = (
+  launch: Builder['networkLaunch'],
+  parts: number,
+  count: number,
+  source: UnplacedOperand,
+  destination: UnplacedOperand
+): void => launch({ ...oneRow(count), add: 1, ...(parts > 1 && { n0: parts, destinationStride0: 0 }) }, { source, destination })
 
 /** A plain tensor of the parameters' type to one of the activations'. */
 export const castTile = (builder: Builder, source: TileTensor, destination: TileTensor): void => {

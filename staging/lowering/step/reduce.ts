@@ -1,6 +1,6 @@
 import { arenaOperand, type Buffer, type Builder } from '../ir/builder'
 import { waitForEngine } from '../ir/wait-for-engine'
-import { copyElements } from '../scope/copies'
+import { addParts } from '../scope/copies'
 import type { ParameterTensor } from '../scope/parameter-tensor'
 import { trainableTensors } from '../scope/parameters'
 import { runningMoments } from '../scope/running-moments'
@@ -37,10 +37,7 @@ export const addPiece = (
   { sumOffset, sliceBytes }: Piece,
   received: Buffer,
   { ranks, parameterBytes }: Reduction
-): void => {
-  for (let rank = 0; rank < ranks; rank++)
-    copyElements(launch, sliceBytes / parameterBytes, arenaOperand(received, rank * sliceBytes), arenaOperand(sum!, sumOffset), 1)
-}
+): void => addParts(launch, ranks, sliceBytes / parameterBytes, arenaOperand(received), arenaOperand(sum!, sumOffset))
 
 /** Adds the gradients of all ranks to the slices that this one keeps of their sums. */
 const reduceGradients = (builder: Builder, parameters: readonly ParameterTensor[], reduction: Reduction): void => {

@@ -62,7 +62,7 @@ export const movementRegions: RegionRows<keyof typeof movementKernels> = {
     const e = k.ofParameters === 1 ? parameterBytes : activationBytes
     const box = (strides: readonly [number, number, number]): ByteRegion => ({
       kind: 'bytes',
-      repeats: [k.n0, k.n1, k.n2].map((count, axis) => ({ count, stride: strides[axis]! * e })),
+      repeats: [k.n0, k.n1, k.n2].flatMap((count, axis) => (strides[axis] === 0 ? [] : [{ count, stride: strides[axis]! * e }])),
       run: k.n3 * e
     })
     return {
