@@ -182,6 +182,9 @@ const measureValidation = (
   )
 }
 
+/** Open MPI leaves ranks two seconds between asking them to stop and killing them. */
+const launcherPatienceMs = 1000
+
 const trainOn =
   (prepared: PreparedTraining, { record, tracker }: Followers, metrics: MetricsFile | undefined) =>
   (network: RunningNetwork): Outcome<TrainedRecord> => {
@@ -209,6 +212,7 @@ const trainOn =
         fingerprint,
         rates: prepared.rates,
         resumedAfter: state?.record.loss.length ?? 0,
+        ...(request.ranks !== undefined && { launcherPatienceMs }),
         metadata: describeWeights(prepared)
       })
     const stateWriter = sharesOptimizer ? saveTogether(request.ranks!, network, program, createWriter) : createWriter(network)

@@ -22,6 +22,11 @@ interface StateWriterOptions {
   readonly rates: ResumeFingerprint
   /** Steps after which the state was taken that this training goes on from; 0 where it does not. */
   readonly resumedAfter: number
+  /**
+   * Milliseconds after which a launcher that is asked to stop may kill: of steps that take longer
+   * all is copied, and the state is written beside the next one as often as that is cheap.
+   */
+  readonly launcherPatienceMs?: number
   /** The metadata of the files of weights. */
   readonly metadata: Metadata
 }
@@ -55,19 +60,26 @@ export interface StateWriter {
 
 const nothing: Outcome<void> = TE.right(undefined)
 
+/** Times that writing a state takes, at least, between two that nothing asks for. */
+const worthwhileRatio = 20
+
 /** A writer that writes nothing where the options name neither folder nor file. */
 export const createStateWriter = (network: RunningNetwork, program: Program, options: StateWriterOptions): StateWriter => {
-  const { state, save, best, fingerprint, rates, resumedAfter, metadata } = options
+  const { state, save, best, fingerprint, rates, resumedAfter, metadata, launcherPatienceMs = Infinity } = options
   const wanted = state !== undefined || save !== undefined || best !== undefined
   const copies = wanted ? createSnapshots(network, program.save, metadata) : undefined
   /** Steps of the states in the folder, oldest first. */
   let states: readonly number[] = resumedAfter > 0 ? [resumedAfter] : []
-  let keepingLast: Promise<unknown> = Promise.resolve()
-  /** What is written beside a step reads the copy: nothing else looks at it before that is done. */
-  const afterLast =
+  let turn: Promise<unknown> = Promise.resolve()
+  let lastWritten = { at: -Infinity, milliseconds: 0 }
+  /** One after the other, since what is written beside a step reads the copy. */
+  const inTurn =
     <A>(make: () => T.Task<A>): T.Task<A> =>
-    () =>
-      keepingLast.then(() => make()())
+    () => {
+      const done = turn.then(() => make()())
+      turn = done
+      return done
+    }
 
   /** Writes the state of the last copy. */
   const keepState = (record: TrainingRecord): Outcome<void> => {
@@ -75,10 +87,14 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
     const steps = copies.lastStep()
     if (steps === 0 || steps === states.at(-1)) return nothing
     const { io } = copies
+    const started = performance.now()
     return pipe(
       copies.check,
       TE.chain(() => writeState(state, { section: program.save, io, record: recordAfter(record, steps), fingerprint, rates })),
-      TE.map(() => void (states = [...states, steps]))
+      TE.map(() => {
+        states = [...states, steps]
+        lastWritten = { at: performance.now(), milliseconds: performance.now() - started }
+      })
     )
   }
 
@@ -128,24 +144,31 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
     )
   }
 
+  // Where it fails, what is written at the end says so.
+  const keepLast = (record: TrainingRecord): Outcome<void> => inTurn(() => keepState(record))
+  const copyAfter = ({ loss, stepMs }: TrainingRecord): Outcome<void> => {
+    if (copies === undefined) return nothing
+    return stepMs.at(-1)! > launcherPatienceMs ? copies.ensure(loss.length) : copies.afterStep(loss.length)
+  }
+  const isWorthKeeping = ({ stepMs }: TrainingRecord): boolean =>
+    stepMs.at(-1)! > launcherPatienceMs && performance.now() - lastWritten.at > worthwhileRatio * lastWritten.milliseconds
+
   return {
     afterStep: (record, isStateDue) =>
-      afterLast(() => (state !== undefined && isStateDue ? copyAndKeepState(record) : (copies?.afterStep(record.loss.length) ?? nothing))),
-    // Where it fails, what is written at the end says so.
-    keepLast: (record) => () => {
-      const kept = afterLast(() => keepState(record))()
-      keepingLast = kept
-      return kept
-    },
-    best: (steps) => (copies === undefined || best === undefined ? nothing : afterLast(() => copies.finish(steps, best))),
+      pipe(
+        inTurn(() => (state !== undefined && isStateDue ? copyAndKeepState(record) : copyAfter(record))),
+        TE.chainFirstIOK(() => () => (isWorthKeeping(record) ? void keepLast(record)() : undefined))
+      ),
+    keepLast,
+    best: (steps) => (copies === undefined || best === undefined ? nothing : inTurn(() => copies.finish(steps, best))),
     finish: (record) =>
       pipe(
-        afterLast(() => copyAndKeepState(record)),
+        inTurn(() => copyAndKeepState(record)),
         TE.chain(() => (copies === undefined || save === undefined ? nothing : copies.finish(record.loss.length, save)))
       ),
     afterFailure: (record, failure, isBetweenSteps) =>
       pipe(
-        afterLast(() => (failure.code === 'loss' ? dropSpoilt(record.loss.length) : nothing)),
+        inTurn(() => (failure.code === 'loss' ? dropSpoilt(record.loss.length) : nothing)),
         TE.chainTaskK(() => (failure.code === 'loss' ? T.of([]) : keepLearnt(record, isBetweenSteps))),
         TE.chainEitherK((kept) => {
           const last = states.at(-1)

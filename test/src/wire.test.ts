@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert'
 import type { NetworkReport } from '../../src/commands/profile-network'
 import { inSystems } from '../in-systems'
 import { compiledCommand } from './compiled-command'
+import { writeImages } from './example-images'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
@@ -31,21 +32,40 @@ if (!isWired) console.log('the test of two machines is skipped: it is one of the
 
 test.after(() => void shell(`ip netns del ${first} || true; ip netns del ${second} || true`))
 
-;(isWired ? test : test.skip)('what two machines exchange travels both ways at once, at nearly the rate of the wire', () => {
+const onWire = isWired ? test : test.skip
+
+/** What the command prints on two ranks, one on each machine. */
+const onBoth = (script: string, args: string): string => {
   // In place of ssh: the host, and what runs there.
   writeFileSync(at('agent'), `#!/bin/bash\nshift\nexec ip netns exec ${second} unshare -u bash -c "hostname second; $*"\n`)
   chmodSync(at('agent'), 0o755)
   const ranks = `--allow-run-as-root --bind-to none --mca plm_rsh_agent ${at('agent')} --mca btl tcp,self --mca pml ob1 -n 2
     --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24 -host 10.77.0.1:1,10.77.0.2:1 -x XDG_CACHE_HOME -x PATH`
-  const { script } = compiledCommand()
-  const command = `mpirun ${ranks.replace(/\s+/g, ' ')} ${process.execPath} ${script} profile --network --json`
+  const command = `mpirun ${ranks.replace(/\s+/g, ' ')} ${process.execPath} ${script} ${args}`
   const { status, stdout, stderr } = shell(`ip netns exec ${first} unshare -u bash -c 'hostname first; ${command}'`)
   assert.is(status, 0, stderr)
-  const { messages } = JSON.parse(stdout) as NetworkReport
+  return stdout
+}
+
+onWire('what two machines exchange travels both ways at once, at nearly the rate of the wire', () => {
+  const { messages } = JSON.parse(onBoth(compiledCommand().script, 'profile --network --json')) as NetworkReport
   const { bytes, milliseconds } = messages.at(-1)!
   const alone = (8 * bytes) / (1000 * megabits)
   // One way after the other it takes twice as long.
   assert.ok(milliseconds < 1.4 * alone, `${bytes} bytes both ways took ${milliseconds} ms, and one way take ${alone} ms`)
+})
+
+onWire('an update over the wire takes what is predicted, within a fifth', async () => {
+  await writeImages(at('images'), 4)
+  const { script, run } = compiledCommand()
+  const network = `vgg16 --classes 2 --input 1x3x64x64 --accumulate 2 --threads 1 --budget 100% --no-measure --json`
+  const planned = await run(['plan', ...network.split(' '), '--ranks', '2', '--network', `${megabits}Mb/s,250us`])
+  assert.is(planned.status, 0, planned.stderr)
+  const { predictedStepMs } = JSON.parse(planned.stdout) as { readonly predictedStepMs: number }
+  const trained = onBoth(script, `train ${network} --data ${at('images')} --steps 6 --quiet`)
+  const { stepMs } = JSON.parse(trained) as { readonly stepMs: readonly number[] }
+  const median = [...stepMs].sort((a, b) => a - b)[stepMs.length >> 1]!
+  assert.ok(Math.abs(median / predictedStepMs - 1) < 0.2, `an update took ${median} ms, and ${predictedStepMs} were predicted`)
 })
 
 test.run()
