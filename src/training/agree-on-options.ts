@@ -71,6 +71,7 @@ const planningOptions = [
 const listOptions = (options: DecodedTrainOptions): E.Either<Failure, Choices> =>
   E.map((build: Choices): Choices => ({
     ...build,
+    model: typeof options.model === 'string' ? options.model : options.model.name,
     ...Object.fromEntries(planningOptions.map((name) => [optionFlag(name), options[name]]))
   }))(listBuild())
 

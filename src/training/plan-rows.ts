@@ -92,7 +92,12 @@ export const planRows =
         pipe(
           planFor(built, mesh, ranks.rank % ranksOfGroup(mesh), file),
           // The same on all ranks, so that they validate by the same plan.
-          E.map((planned) => ({ ...planned, arenaBytes: planned.staged.budget ?? peakBytes }))
+          // Of a plan that another rank found there is nothing to say.
+          E.map(({ change, ...planned }) => ({
+            ...planned,
+            ...(asked.setup.plan !== undefined && change !== undefined && { change }),
+            arenaBytes: planned.staged.budget ?? peakBytes
+          }))
         )
       )
     )

@@ -182,9 +182,6 @@ const measureValidation = (
   )
 }
 
-/** Open MPI leaves ranks two seconds between asking them to stop and killing them. */
-const launcherPatienceMs = 1000
-
 const trainOn =
   (prepared: PreparedTraining, { record, tracker }: Followers, metrics: MetricsFile | undefined) =>
   (network: RunningNetwork): Outcome<TrainedRecord> => {
@@ -212,7 +209,8 @@ const trainOn =
         fingerprint,
         rates: prepared.rates,
         resumedAfter: state?.record.loss.length ?? 0,
-        ...(request.ranks !== undefined && { launcherPatienceMs }),
+        // A copy of slices is gathered from all ranks.
+        keepsLongSteps: request.ranks !== undefined && request.options.state !== undefined && !sharesOptimizer,
         metadata: describeWeights(prepared)
       })
     const stateWriter = sharesOptimizer ? saveTogether(request.ranks!, network, program, createWriter) : createWriter(network)

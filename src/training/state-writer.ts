@@ -23,10 +23,10 @@ interface StateWriterOptions {
   /** Steps after which the state was taken that this training goes on from; 0 where it does not. */
   readonly resumedAfter: number
   /**
-   * Milliseconds after which a launcher that is asked to stop may kill: of steps that take longer
-   * all is copied, and the state is written beside the next one as often as that is cheap.
+   * Whether a launcher that is asked to stop may kill within a step: after one that outlasts its
+   * patience all is copied, and the state is written beside the next one as often as that is cheap.
    */
-  readonly launcherPatienceMs?: number
+  readonly keepsLongSteps: boolean
   /** The metadata of the files of weights. */
   readonly metadata: Metadata
 }
@@ -42,8 +42,8 @@ export interface StateWriter {
    */
   readonly afterStep: (record: TrainingRecord, isStateDue: boolean) => Outcome<void>
   /**
-   * Writes the state of the last copy, beside the step that runs: for who may be ended before that
-   * is complete.
+   * Writes the state of the last copy, beside the step that runs, where that may not be complete
+   * before a launcher kills: an older copy only where steps outlast its patience.
    */
   readonly keepLast: (record: TrainingRecord) => Outcome<void>
   /** Writes the weights, which are the best so far. */
@@ -63,9 +63,15 @@ const nothing: Outcome<void> = TE.right(undefined)
 /** Times that writing a state takes, at least, between two that nothing asks for. */
 const worthwhileRatio = 20
 
+/** Open MPI leaves ranks two seconds between asking them to stop and killing them. */
+const launcherPatienceMs = 1000
+
+/** Whether the last step outlasts a launcher's patience. */
+const isLong = ({ stepMs }: TrainingRecord): boolean => (stepMs.at(-1) ?? 0) > launcherPatienceMs
+
 /** A writer that writes nothing where the options name neither folder nor file. */
 export const createStateWriter = (network: RunningNetwork, program: Program, options: StateWriterOptions): StateWriter => {
-  const { state, save, best, fingerprint, rates, resumedAfter, metadata, launcherPatienceMs = Infinity } = options
+  const { state, save, best, fingerprint, rates, resumedAfter, metadata, keepsLongSteps } = options
   const wanted = state !== undefined || save !== undefined || best !== undefined
   const copies = wanted ? createSnapshots(network, program.save, metadata) : undefined
   /** Steps of the states in the folder, oldest first. */
@@ -91,9 +97,10 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
     return pipe(
       copies.check,
       TE.chain(() => writeState(state, { section: program.save, io, record: recordAfter(record, steps), fingerprint, rates })),
-      TE.map(() => {
-        states = [...states, steps]
-        lastWritten = { at: performance.now(), milliseconds: performance.now() - started }
+      TE.map(() => void (states = [...states, steps])),
+      T.chainFirstIOK(() => () => {
+        const at = performance.now()
+        lastWritten = { at, milliseconds: at - started }
       })
     )
   }
@@ -145,13 +152,15 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
   }
 
   // Where it fails, what is written at the end says so.
-  const keepLast = (record: TrainingRecord): Outcome<void> => inTurn(() => keepState(record))
-  const copyAfter = ({ loss, stepMs }: TrainingRecord): Outcome<void> => {
+  const keepLast = (record: TrainingRecord): Outcome<void> =>
+    inTurn(() => (isLong(record) || copies?.lastStep() === record.loss.length ? keepState(record) : nothing))
+  const copyAfter = (record: TrainingRecord): Outcome<void> => {
     if (copies === undefined) return nothing
-    return stepMs.at(-1)! > launcherPatienceMs ? copies.ensure(loss.length) : copies.afterStep(loss.length)
+    const steps = record.loss.length
+    return keepsLongSteps && isLong(record) ? copies.ensure(steps) : copies.afterStep(steps)
   }
-  const isWorthKeeping = ({ stepMs }: TrainingRecord): boolean =>
-    stepMs.at(-1)! > launcherPatienceMs && performance.now() - lastWritten.at > worthwhileRatio * lastWritten.milliseconds
+  const isWorthKeeping = (record: TrainingRecord): boolean =>
+    keepsLongSteps && isLong(record) && performance.now() - lastWritten.at > worthwhileRatio * lastWritten.milliseconds
 
   return {
     afterStep: (record, isStateDue) =>
@@ -162,19 +171,23 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
     keepLast,
     best: (steps) => (copies === undefined || best === undefined ? nothing : inTurn(() => copies.finish(steps, best))),
     finish: (record) =>
-      pipe(
-        inTurn(() => copyAndKeepState(record)),
-        TE.chain(() => (copies === undefined || save === undefined ? nothing : copies.finish(record.loss.length, save)))
+      inTurn(() =>
+        pipe(
+          copyAndKeepState(record),
+          TE.chain(() => (copies === undefined || save === undefined ? nothing : copies.finish(record.loss.length, save)))
+        )
       ),
     afterFailure: (record, failure, isBetweenSteps) =>
-      pipe(
-        inTurn(() => (failure.code === 'loss' ? dropSpoilt(record.loss.length) : nothing)),
-        TE.chainTaskK(() => (failure.code === 'loss' ? T.of([]) : keepLearnt(record, isBetweenSteps))),
-        TE.chainEitherK((kept) => {
-          const last = states.at(-1)
-          const held = state === undefined || last === undefined ? [] : [`${state} holds the state after step ${last}`]
-          return E.left({ ...failure, message: [...new Set([failure.message, ...kept, ...held])].join('; ') })
-        })
+      inTurn(() =>
+        pipe(
+          failure.code === 'loss' ? dropSpoilt(record.loss.length) : nothing,
+          TE.chainTaskK(() => (failure.code === 'loss' ? T.of([]) : keepLearnt(record, isBetweenSteps))),
+          TE.chainEitherK((kept) => {
+            const last = states.at(-1)
+            const held = state === undefined || last === undefined ? [] : [`${state} holds the state after step ${last}`]
+            return E.left({ ...failure, message: [...new Set([failure.message, ...kept, ...held])].join('; ') })
+          })
+        )
       )
   }
 }

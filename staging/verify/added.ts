@@ -61,6 +61,7 @@ export const proveAdded = (program: Program): void => {
         return (
           box.kind === 'copyBox' &&
           box.add === 1 &&
+          box.ofParameters === 1 &&
           box.n0 === ranks &&
           box.n1 * box.n2 === 1 &&
           box.n3 * parameterBytes === bytes &&

@@ -162,19 +162,17 @@ test('what stops one rank stops all after the same step, with a state', async ()
   assert.is(first!.message, `interrupted after ${done} of 1000 steps; ${at('stopped')} holds the state after step ${done}`)
 })
 
-test('ranks that are asked to stop keep the last finished step, before the one that runs is done', async () => {
+test('ranks that are asked to stop within a long step keep the last finished one, before that is done', async () => {
   const stop = new AbortController()
-  const onStep = ({ step }: { readonly step: number }): void => (step === 4 ? stop.abort() : undefined)
-  const ended = await trainOnRanks(2, (rank) =>
-    options({ steps: 1000, state: at('kept'), stateEvery: 1000, signal: stop.signal, ...(rank === 1 && { onStep }) })
-  )
+  // Once both have what comes behind the second step, and long before the third one ends.
+  const onStep = ({ step }: { readonly step: number }): void => void (step === 1 && setTimeout(() => stop.abort(), 300))
+  // The reference device's steps outlast a launcher's patience.
+  const long = { input: [2, 3, 800, 800], device: 'reference', stateEvery: 1000, steps: 1000 } as const
+  const ended = await trainOnRanks(2, (rank) => options({ ...long, state: at('kept'), signal: stop.signal, ...(rank === 1 && { onStep }) }))
   for (const { code } of failuresOf(ended)) assert.is(code, 'interrupted')
-  // No state is due: one is of the stop, and one of the step that ran.
-  const [first, last, ...more] = readdirSync(at('kept'))
-    .map((name) => Number(/^step-(\d+)\./.exec(name)![1]))
-    .sort((a, b) => a - b)
-  assert.equal(more, [])
-  assert.ok(first! >= 1 && first! < last! && last! < 20, `states after ${first} and ${last}`)
+  // No state is due: one is of the stop, or of a step before it, and one of the step that ran.
+  const states = readdirSync(at('kept')).map((name) => Number(/^step-(\d+)\./.exec(name)![1]))
+  assert.equal(states.sort(), [2, 3])
 })
 
 test('launchers are told apart by what they set', () => {

@@ -167,6 +167,31 @@ for (const [what, wrong, sentence] of [
 ] as const)
   test(`a Program that adds gradients beside backward is refused with ${what}`, () => assert.match(sentenceOf(wrong), sentence))
 
+type CopyBox = Extract<Program['kernels'][number], { readonly kind: 'copyBox' }>
+
+/** The Program whose first piece of a gradient is added otherwise. */
+const addedOtherwise = (changes: Partial<CopyBox>): Program => {
+  const first = additionOf(0) as Extract<Instruction, { readonly kind: 'launch' }>
+  const kernels = [...beside.kernels, { ...(beside.kernels[first.kernel] as CopyBox), ...changes }]
+  return edited({ ...beside, kernels }, 'step', (one) => (one === first ? [{ ...first, kernel: kernels.length - 1 }] : [one]))
+}
+const { n3: ofPiece } = addedOtherwise({}).kernels.at(-1) as CopyBox
+
+for (const changes of [
+  { n0: 1 },
+  { n0: 3 },
+  { n1: 2 },
+  { n3: ofPiece - 1 },
+  { sourceStride0: ofPiece - 1 },
+  { destinationStride0: ofPiece },
+  { add: 0 },
+  { ofParameters: 0 }
+] as const)
+  test(`a Program that adds gradients by ${JSON.stringify(changes)} is refused`, () =>
+    assert.not.match(sentenceOf(addedOtherwise(changes)), 'nothing is wrong'))
+
+test('a Program that adds gradients by an equal kernel is sound', () => assert.is(sentenceOf(addedOtherwise({})), 'nothing is wrong'))
+
 const sharded = programFor(2, { shardOptimizer: true })
 
 for (const ranks of [1, 2, 4])

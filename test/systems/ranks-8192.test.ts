@@ -8,19 +8,26 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 
+interface Cell {
+  readonly network: string
+  readonly predictedStepMs: number | null
+  readonly speedUp: number | null
+  readonly boundBy: string | null
+}
+
 interface Row {
   readonly model: string
   readonly ranks: number
-  readonly cells: readonly { readonly network: string; readonly predictedStepMs: number | null; readonly speedUp: number | null }[]
+  readonly cells: readonly Cell[]
 }
 
 /** Rows as a table rounds them. */
 const rounded = (rows: readonly Row[]): readonly string[] =>
   rows.flatMap(({ model, ranks, cells }) =>
-    cells.map(({ network, predictedStepMs, speedUp }) =>
+    cells.map(({ network, predictedStepMs, speedUp, boundBy }) =>
       predictedStepMs === null
         ? `${model} on ${ranks}, ${network}: does not fit`
-        : `${model} on ${ranks}, ${network}: ${predictedStepMs.toPrecision(3)} ms, ${speedUp!.toFixed(2)}`
+        : `${model} on ${ranks}, ${network}: ${predictedStepMs.toPrecision(3)} ms, ${speedUp!.toFixed(2)}, ${boundBy}`
     )
   )
 
