@@ -153,10 +153,17 @@ export const emitSections = (
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections
 }
 
-/** The step without transfers, and what is in the arena beside what its code makes. */
-export const lowerStep = (graph: StepGraph, device: DeviceModel, segments: readonly Segment[]) => {
+/**
+ * Steps without transfers, and what is in the arena beside what their code makes; all of them share
+ * what is known of the model.
+ */
+export const lowerSteps = (graph: StepGraph, device: DeviceModel) => {
   const pool = createPool()
   const scope = createModelScope(graph, device, pool)
   const persistentTensors = createPersistentTensors(scope)
-  return { pool, persistentTensors, step: emitStep(scope, pool, bindSegments(scope, { segments }), persistentTensors) }
+  const lowerOne = (segments: readonly Segment[]): StepCode => {
+    const emitting = { ...scope, builder: createBuilder(pool) }
+    return emitStep(emitting, pool, bindSegments(emitting, { segments }), persistentTensors)
+  }
+  return { pool, persistentTensors, lowerOne }
 }
