@@ -6,7 +6,7 @@ import type { Graph } from './graph/graph'
 import type { StepGraph } from './graph/step-graph'
 import { createPool } from './lowering/ir/builder'
 import { createModelScope } from './lowering/segment/create-scope'
-import { lowerStep } from './lowering/step/step'
+import { lowerSteps } from './lowering/step/step'
 import { validateSwapIntervals } from './lowering/step/swap'
 import { transformablePositions } from './lowering/segment/winograd'
 import { requestedTiles } from './graph/directives'
@@ -155,7 +155,8 @@ export const validateSwapSchedule = (
 ): StagingError | undefined => {
   // Of ranks that share rows each swaps what it can.
   if (swapSchedule.length === 0 || graph.shard !== undefined) return undefined
-  const { step, pool } = lowerStep(graph, device, segments)
+  const { pool, lowerOne } = lowerSteps(graph, device)
+  const step = lowerOne(segments)
   const mistake = validateSwapIntervals(step, pool, swapSchedule, (timepoint) => timepointText(graph, timepoint))
   return mistake === undefined ? undefined : inputError(`${mistake}.`)
 }

@@ -1,15 +1,26 @@
 /** A value that is computed when it is first asked for, and then remembered. */
 export const lazy = <A>(compute: () => A): (() => A) => {
   let known: { readonly value: A } | undefined
-  return () => (known ??= { value: compute() }).value
+  // What it is computed from need not stay in memory with it.
+  let left: (() => A) | undefined = compute
+  return () => {
+    if (known === undefined) {
+      known = { value: left!() }
+      left = undefined
+    }
+    return known.value
+  }
 }
 
 /** Remembers a function's results by number; each is computed when it is first asked for. */
 export const memoizeByNumber = <A>(compute: (key: number) => A): ((key: number) => A) => {
   const known = new Map<number, A>()
   return (key) => {
-    if (!known.has(key)) known.set(key, compute(key))
-    return known.get(key)!
+    const found = known.get(key)
+    if (found !== undefined || known.has(key)) return found!
+    const made = compute(key)
+    known.set(key, made)
+    return made
   }
 }
 

@@ -6,7 +6,7 @@ import { withoutRanks, type StepGraph } from './graph/step-graph'
 import type { LeastPlan } from './budget-errors'
 import { reducingRanks, stepsOfUpdate } from './graph/objective'
 import { inOrder, hoistPoolAboveRelu, sourceOrder, type Order } from './graph/order'
-import { buildTimeline } from './lowering/cost/timeline'
+import { createTimelines } from './lowering/cost/timeline'
 import type { Plan, PlanPlacement } from './plans/plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
 import { aboutNanoseconds, keptBytesEstimator } from './strategies/least-kept'
@@ -48,6 +48,7 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
     const variants = lazy(() => createVariants(graph, device))
     const estimate = segmentEstimator(graph, device)
     const keptBytes = lazy(() => keptBytesEstimator(graph, device))
+    const timelineOf = lazy(() => createTimelines(graph, device))
     const search: Search = {
       order,
       graph,
@@ -61,7 +62,7 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
       lastVariant: (span) => findLastVariant(device, variants, span),
       timeline: memoize(JSON.stringify, (segments: Segmentation) => {
         looked.atPlan()
-        return buildTimeline(graph, device, segments)
+        return timelineOf()(segments)
       }),
       keptBytes: (segments, onHost) => keptBytes()(segments, onHost)
     }

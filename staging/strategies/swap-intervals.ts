@@ -5,6 +5,7 @@ import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
 import type { SwapSchedule } from '../plans/plan'
 import { aboutNanoseconds } from './least-kept'
 import { leastMovingNanoseconds, leastTransferNanoseconds, nanosecondsAt } from './least-transfers'
+import { ownBytesEstimator } from './own-bytes'
 import type { PlanEstimate, ScheduledSegmentation, Search, Segmentation } from './strategy'
 import { withVariants } from './variants'
 
@@ -233,9 +234,10 @@ export const withSchedules = (
   const { order, device, timeline } = search
   const seen = lazy(() => timeline(segments))
   const least = lazy(() => leastTransferNanoseconds(seen(), device))
+  const ownBytes = lazy(() => ownBytesEstimator(search)(segments, onHost))
   return {
     aboutNanoseconds: aboutNanoseconds(search, segments, onHost),
-    leastNanoseconds: (deviceBytes) => least()(deviceBytes),
+    leastNanoseconds: (deviceBytes) => (ownBytes() > deviceBytes ? Infinity : least()(deviceBytes)),
     estimates: lazy(() => makeEstimates(order, segments, seen(), schedulesOf, device))
   }
 }

@@ -5,19 +5,21 @@ import { type Segment } from '../../plans/plan'
 import { tileAxes } from '../../program/program'
 import { endsOnHost } from '../../plans/host-tensors'
 import { boundaryTensors, isLiveAfter } from '../../graph/boundary-tensors'
+import { tileCount } from '../../graph/span'
 import { tileRuns, type SegmentTiling, type TileRun } from '../../graph/tiling'
 import type { ModelScope } from '../scope/scope'
-import { createPool } from '../ir/builder'
+import { createPool, type Builder } from '../ir/builder'
 import { createModelScope } from '../segment/create-scope'
 import { zeroBuffer } from '../segment/segment-code'
 import { createBytesBuilder, type SegmentBytes } from './bytes-builder'
+import { createCostBuilder } from './cost-builder'
 import { emitSegment } from './emit-segment'
 import { segmentKeys } from './segment-keys'
 import { forwardTimes, segmentTimes } from './segment-times'
+import { watchedBuilder } from './watched-builder'
 
 /**
- * Bytes and time are each found out when first asked for: a search needs both of a few segments
- * only.
+ * Bytes and time are found out when first asked for: a search needs both of a few segments only.
  */
 export interface SegmentEstimate {
   readonly bytes: () => SegmentBytes
@@ -64,14 +66,21 @@ export const segmentEstimator = (
     const streamed = onHost ?? none
     const key = `${keyOf(segment, streamed)};${onHost === undefined}`
     if (!known.has(key)) {
-      const [B, H, W] = tileAxes.map((axis) => tileRuns(graph, segment, axis, segment.grid[axis]))
-      const tiling = B && H && W && { B, H, W }
+      // Made again for each answer, so that what is remembered of its regions does not stay.
+      const tile = (): SegmentTiling | undefined => {
+        const [B, H, W] = tileAxes.map((axis) => tileRuns(graph, segment, axis, segment.grid[axis]))
+        return B && H && W && { B, H, W }
+      }
+      const inBands = endsOnHost(graph, segment, streamed).length > 0
+      const counted = (): Counted => ({ scope, segment, tiling: tile()!, streamed, inStep: onHost === undefined })
+      const whole = lazy(() => measureWhole(counted()))
+      const isWhole = !inBands && tileCount(segment.grid) === 1
       known.set(
         key,
-        tiling && {
-          bytes: lazy(() => countBytes(scope, segment, tiling, streamed, onHost === undefined)),
-          nanoseconds: lazy(() => timeOf(segment, tiling, streamed)),
-          forwardNanoseconds: lazy(() => timeForward(segment, tiling))
+        tile() && {
+          bytes: isWhole ? () => whole().bytes : lazy(() => countBytesInTiles(counted(), inBands)),
+          nanoseconds: isWhole ? () => whole().nanoseconds : lazy(() => timeOf(segment, tile()!, streamed)),
+          forwardNanoseconds: lazy(() => timeForward(segment, tile()!))
         }
       )
     }
@@ -91,23 +100,36 @@ const makeSideFinder = ({ graph }: ModelScope, segment: Segment): ((node: string
   return (node) => sides.get(node)
 }
 
-/** `inStep`: complete gradients stay until the layer's backward is done, for its update. */
-const countBytes = (
-  scope: ModelScope,
-  segment: Segment,
-  tiling: SegmentTiling,
-  streamed: ReadonlySet<number>,
-  inStep: boolean
-): SegmentBytes => {
-  const builder = createBytesBuilder()
-  // What a tile leaves to the next one, and to the host, the largest alone does not tell.
-  const inBands = endsOnHost(scope.graph, segment, streamed).length > 0
+/** Whose bytes are counted, in which tiles. */
+interface Counted {
+  readonly scope: ModelScope
+  readonly segment: Segment
+  readonly tiling: SegmentTiling
+  readonly streamed: ReadonlySet<number>
+  /** Complete gradients stay until the layer's backward is done, for its update. */
+  readonly inStep: boolean
+}
+
+/** `beside` makes of the builder one that another looks over the shoulder of. */
+const countBytes = ({ scope, segment, tiling, streamed, inStep }: Counted, beside: (builder: Builder) => Builder): SegmentBytes => {
+  const bytes = createBytesBuilder()
   let forwardEnd = 0
-  emitSegment({ ...scope, builder }, segment, inBands ? tiling : largestTile(tiling), streamed, {
+  emitSegment({ ...scope, builder: beside(bytes) }, segment, tiling, streamed, {
     onForwardDone: () => {
-      forwardEnd = builder.time()
+      forwardEnd = bytes.time()
     },
-    ...(inStep && { finish: (_, gradient) => zeroBuffer({ builder }, gradient) })
+    ...(inStep && { finish: (_, gradient) => zeroBuffer({ builder: bytes }, gradient) })
   })
-  return builder.bytes(forwardEnd, makeSideFinder(scope, segment))
+  return bytes.bytes(forwardEnd, makeSideFinder(scope, segment))
+}
+
+/** What a tile leaves to the next one, and to the host, the largest alone does not tell. */
+const countBytesInTiles = (counted: Counted, inBands: boolean): SegmentBytes =>
+  countBytes({ ...counted, tiling: inBands ? counted.tiling : largestTile(counted.tiling) }, (builder) => builder)
+
+/** Bytes and time of a segment without tiles and bands, which are the same code's. */
+const measureWhole = (counted: Counted): { readonly bytes: SegmentBytes; readonly nanoseconds: number } => {
+  const watch = createCostBuilder(counted.scope.device)
+  const bytes = countBytes(counted, (builder) => watchedBuilder(builder, watch))
+  return { bytes, nanoseconds: watch.nanoseconds() }
 }

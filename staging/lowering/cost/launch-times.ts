@@ -11,9 +11,9 @@ export interface Times {
   /** Nanoseconds of loading images, which may go beside computing. */
   loads: number
   /** Nanoseconds of the convolutions that may run by Winograd, by their place in the segment. */
-  readonly convolutions: Float64Array
+  readonly convolutions: number[]
   /** Nanoseconds of copies of weights in another layout or type, by the place of the layer. */
-  readonly weights: Float64Array
+  readonly weights: number[]
 }
 
 /** The launches of one tile, of which a pass over the segment runs `count`. */
@@ -25,8 +25,8 @@ export interface TileTimes {
 /** No time, of a segment with so many places. */
 export const noTimes = (places: number): Times => ({
   ...{ other: 0, loads: 0 },
-  convolutions: new Float64Array(places),
-  weights: new Float64Array(places)
+  convolutions: new Array<number>(places).fill(0),
+  weights: new Array<number>(places).fill(0)
 })
 
 /** Adds the times of `count` equal tiles to a sum. */

@@ -3,7 +3,8 @@ import { memoize } from '../../memoize'
 import { getNodeLowering } from '../../ops'
 import type { Segment } from '../../plans/plan'
 import type { Builder } from '../ir/builder'
-import type { ModelScope } from '../scope/scope'
+import type { ModelScope, TransformedLayout } from '../scope/scope'
+import { hasSlices } from '../scope/weight-slices'
 import type { AroundTile } from '../segment/segment-code'
 import { transformablePositions } from '../segment/winograd'
 import type { Direction } from '../tile/bound-segment'
@@ -39,6 +40,8 @@ export interface TimedSegment {
   readonly places: ReadonlyMap<string, number>
   /** Places of convolutions that may run by Winograd. */
   readonly transformable: ReadonlySet<number>
+  /** Of those whose weights have slices then, by the direction that reads them. */
+  readonly sliceable: { readonly [D in Direction]: ReadonlySet<number> }
   /** Emits it with other decisions; `atOp` is told of each op of a tile before its launches. */
   readonly emit: (
     builder: Builder,
@@ -46,26 +49,30 @@ export interface TimedSegment {
     aroundTile: AroundTile,
     atOp?: (direction: Direction, position: number) => void
   ) => void
-  /** Whether it reads weights in its tiles, however they are shared. */
-  readonly readsInTiles: boolean
+  /** Places of layers whose weights are read in its tiles, however they are shared. */
+  readonly readInTiles: ReadonlySet<number>
 }
 
 /** A segment of a plan, with its tiles, ready to have its launches recorded. */
 export const createTimedSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling): TimedSegment => {
   const { prefetch: _, ...inTurn } = segment
   const { from, to } = segment
+  const positions = transformablePositions(scope).filter((position) => from <= position && position < to)
+  const slicedIn = (layout: TransformedLayout): ReadonlySet<number> =>
+    new Set(positions.filter((position) => hasSlices(scope.parameters[position]!.weight!, layout)).map((position) => position - from))
   return {
     scope,
     segment,
     places: new Map(
       scope.parameters.slice(from, to).flatMap((both, place) => (both?.weight === undefined ? [] : [[both.weight.name, place] as const]))
     ),
-    transformable: new Set(
-      transformablePositions(scope).flatMap((position) => (from <= position && position < to ? [position - from] : []))
-    ),
+    transformable: new Set(positions.map((position) => position - from)),
+    sliceable: { forward: slicedIn('winogradForward'), backward: slicedIn('winogradBackward') },
     emit: (builder, decided, aroundTile, atOp) =>
       emitSegment({ ...scope, builder }, { ...inTurn, ...decided }, tiling, new Set(), { aroundTile, ...(atOp && { atOp }) }),
-    readsInTiles: scope.graph.nodes.slice(from, to).some((node) => getNodeLowering(node).backwardReadsStored === true)
+    readInTiles: new Set(
+      scope.graph.nodes.slice(from, to).flatMap((node, place) => (getNodeLowering(node).backwardReadsStored === true ? [place] : []))
+    )
   }
 }
 
@@ -105,7 +112,7 @@ export const recordTiles = (
   known: KnownOps,
   shapesOf: RunShapes
 ): Recorded => {
-  const { scope, segment, places, transformable, emit } = timed
+  const { scope, segment, places, transformable, sliceable, emit, readInTiles } = timed
   const { from, to } = segment
   const count = to - from
   const owners = new Set(places.values())
@@ -114,20 +121,41 @@ export const recordTiles = (
   const tiles = new Map<string, TileTimes>()
   const ops = createOpSplitter(count)
   let beginOp: ((direction: Direction, place: number) => void) | undefined
+  const isSliced = (direction: Direction, place: number): boolean => way === 'sliced' && sliceable[direction].has(place)
+  const wayAt = (place: number): Way => {
+    if (!transformable.has(place)) return 'direct'
+    return way === 'sliced' && !isSliced('forward', place) && !isSliced('backward', place) ? 'winograd' : way
+  }
   /** By place; what decides of weights tells apart only ops that have any. */
+  const opsWith = (pass: string, reorder: Reorder): ReturnType<KnownOps> =>
+    Array.from({ length: count }, (_, place) => known([wayAt(place), owners.has(place) ? reorder : '', pass].join())[place]!)
   const opsOf = memoize(
     (pass: string) => pass,
-    (pass): ReturnType<KnownOps> =>
-      Array.from({ length: count }, (_, place) => {
-        return known([transformable.has(place) ? way : 'direct', owners.has(place) ? reorder : '', pass].join())[place]!
-      })
+    (pass) => opsWith(pass, reorder)
   )
+  const opsApart = memoize(
+    (pass: string) => pass,
+    (pass) => opsWith(pass, 'each-tile')
+  )
+  /**
+   * Where tiles share what they read of the weights, ops take what they take where tiles do not,
+   * but for the copies: those of slices are made in each tile even so.
+   */
+  const shareCopies = (pass: string, direction: Direction, shapes: readonly number[]): void => {
+    const [found, apart] = [opsOf(pass), opsApart(pass)]
+    for (const place of owners) {
+      const shape = shapes[place]!
+      const op = readInTiles.has(place) || found[place]!.has(shape) ? undefined : apart[place]!.get(shape)
+      if (op !== undefined) found[place]!.set(shape, isSliced(direction, place) ? op : { ...op, weights: 0 })
+    }
+  }
   into(all)
   const aroundTile: AroundTile = (tile) => {
     const { runs } = tile.body
     const times = noTimes(count)
     const shapes = tileShapes(shapesOf, segment, runs)
     const passes = tile.directions.map((direction) => ({ direction, found: opsOf(`${tile.mode} ${direction}`) }))
+    if (reorder === 'once') passes.forEach(({ direction }) => shareCopies(`${tile.mode} ${direction}`, direction, shapes))
     const isUnknown = (found: ReturnType<KnownOps>) => (place: number) => !found[place]!.has(shapes[place]!)
     const unknown = passes.map(({ direction, found }) => ({ direction, found, places: [...shapes.keys()].filter(isUnknown(found)) }))
     const unknownCount = unknown.reduce((sum, one) => sum + one.places.length, 0)
@@ -167,7 +195,7 @@ export const recordSharing = (timed: TimedSegment, way: Exclude<Way, 'sliced'>, 
   const shared = noTimes(to - from)
   into(shared)
   emit(builder, { ...decidedBy(timed, way), reorder: 'once' }, () => undefined)
-  const withoutCopies = ({ count, times }: TileTimes): TileTimes => ({ count, times: { ...times, weights: new Float64Array(to - from) } })
+  const withoutCopies = ({ count, times }: TileTimes): TileTimes => ({ count, times: { ...times, weights: noTimes(to - from).weights } })
   const tiles = new Map([...apart.tiles].map(([key, tile]) => [key, withoutCopies(tile)]))
   return { tiles, all: { ...apart.all, weights: shared.weights } }
 }

@@ -27,10 +27,12 @@ type RecordedBy = Readonly<Record<Reorder, () => Recorded>>
 const recordedWith = (timed: TimedSegment, way: Way, known: KnownOps, shapesOf: RunShapes): RecordedBy => {
   const apart = lazy(() => recordTiles(timed, { way, reorder: 'each-tile' }, known, shapesOf))
   // Slices are transformed in tiles, whatever tiles share.
-  const sharing = (): Recorded =>
-    way === 'sliced' || timed.readsInTiles
+  const sharing = (): Recorded => {
+    const tiles = apart()
+    return way === 'sliced' || timed.readInTiles.size > 0
       ? recordTiles(timed, { way, reorder: 'once' }, known, shapesOf)
-      : recordSharing(timed, way, apart())
+      : recordSharing(timed, way, tiles)
+  }
   return { 'each-tile': apart, once: lazy(sharing) }
 }
 

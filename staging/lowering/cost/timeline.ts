@@ -8,9 +8,9 @@ import type { Segment } from '../../plans/plan'
 import { memoizeByNumber } from '../../memoize'
 import { computingNanoseconds, nanoseconds } from '../../devices/simulate'
 import type { UnplacedInstruction } from '../ir/builder'
-import { savedTensors } from '../step/saved-tensors'
+import { savedTensors, type StepCode } from '../step/saved-tensors'
 import { persistentBytes } from '../scope/persistent-tensors'
-import { lowerStep } from '../step/step'
+import { lowerSteps } from '../step/step'
 
 /**
  * A tensor that may wait on the host between forward and backward; its uses as positions in the
@@ -78,9 +78,25 @@ export interface Timeline {
   readonly tensors: readonly SwappableTensor[]
 }
 
+/** What the timelines of a graph's segmentations share. */
+interface Lowering extends Pick<ReturnType<typeof lowerSteps>, 'pool' | 'persistentTensors'> {
+  readonly device: DeviceModel
+  /** Nanoseconds of a launch. */
+  readonly launch: (kernel: number) => number
+}
+
+/** The timelines of steps in which nothing is swapped. */
+export const createTimelines = (graph: StepGraph, device: DeviceModel): ((segments: readonly Segment[]) => Timeline) => {
+  const { pool, persistentTensors, lowerOne } = lowerSteps(graph, device)
+  const launch = memoizeByNumber((kernel: number) => nanoseconds(device, pool.kernels[kernel]!))
+  return (segments) => makeTimeline({ pool, persistentTensors, device, launch }, lowerOne(segments))
+}
+
 /** The timeline of a step in which nothing is swapped. */
-export const buildTimeline = (graph: StepGraph, device: DeviceModel, segments: readonly Segment[]): Timeline => {
-  const { pool, persistentTensors, step } = lowerStep(graph, device, segments)
+export const buildTimeline = (graph: StepGraph, device: DeviceModel, segments: readonly Segment[]): Timeline =>
+  createTimelines(graph, device)(segments)
+
+const makeTimeline = ({ pool, persistentTensors, device, launch }: Lowering, step: StepCode): Timeline => {
   const { code, nodes } = step
   const begins = [...step.timepoints].sort(([a], [b]) => a - b)
   /** Stages without code of their own are passed over. */
@@ -91,7 +107,6 @@ export const buildTimeline = (graph: StepGraph, device: DeviceModel, segments: r
   const stageAt = (position: number): number => stageOf[position]!
   const kept = savedTensors(step, pool)
 
-  const launch = memoizeByNumber((kernel: number) => nanoseconds(device, pool.kernels[kernel]!))
   const timeOf = (list: readonly UnplacedInstruction[]): number =>
     list.reduce((sum, one) => {
       if (one.kind === 'loop') return sum + one.count * timeOf(one.body)
@@ -102,12 +117,13 @@ export const buildTimeline = (graph: StepGraph, device: DeviceModel, segments: r
     code,
     persistentTensors.map(({ buffer }) => buffer)
   )
+  const counts = code.map(countInside)
   const others = liveBytes(
     lifetimes.filter(({ buffer }) => !swappable.has(buffer.id)),
-    code
+    counts
   )
-  const all = liveBytes(lifetimes, code)
-  const onHost = liveBytes(computeLifetimes(code, [], 'host'), code)
+  const all = liveBytes(lifetimes, counts)
+  const onHost = liveBytes(computeLifetimes(code, [], 'host'), counts)
   /** Nanoseconds of a stage before each of its instructions. */
   const timesBefore = memoizeByNumber((stage: number): readonly number[] => {
     const [from, to] = between(stage)
@@ -160,13 +176,15 @@ export const buildTimeline = (graph: StepGraph, device: DeviceModel, segments: r
 /** Takes lists of any length, where arguments of Math.max would not fit on the stack. */
 const maximum = (values: readonly number[]): number => values.reduce((most, value) => Math.max(most, value), -Infinity)
 
-/** The most bytes that live during each instruction outside of loops. */
+/** Instructions of one outside of loops, with those inside of it. */
+const countInside = (one: UnplacedInstruction): number =>
+  one.kind === 'loop' ? one.body.reduce((sum, inner) => sum + countInside(inner), 0) : 1
+
+/** The most bytes that live during each instruction outside of loops, by how many each one is. */
 const liveBytes = (
   lifetimes: readonly { readonly bytes: number; readonly from: number; readonly to: number }[],
-  code: readonly UnplacedInstruction[]
+  counts: readonly number[]
 ): readonly number[] => {
-  const count = (one: UnplacedInstruction): number => (one.kind === 'loop' ? one.body.reduce((sum, inner) => sum + count(inner), 0) : 1)
-  const counts = code.map(count)
   // What lives to the end of the code or beyond, none of its instructions frees.
   const change = new Float64Array(counts.reduce((sum, one) => sum + one, 0))
   for (const { bytes, from, to } of lifetimes) {

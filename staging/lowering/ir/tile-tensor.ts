@@ -33,6 +33,12 @@ export interface WholeTensor extends TileTensor {
 /** The runs along B, H, W of which each combination of tiles is one body of a Program. */
 export interface Body {
   readonly runs: readonly [TileRun, TileRun, TileRun]
+  /** The region of a tensor that a tile holds, halo included. */
+  readonly held: (tensor: number) => Region
+  /** The region of a tensor that a tile owns. */
+  readonly owned: (tensor: number) => Region
+  /** The region of a tensor that the segment's op `index` reads. */
+  readonly read: (index: number, tensor: number) => Region
 }
 
 /** A part of a tensor. */

@@ -7,46 +7,33 @@ import type { ModelScope } from './scope'
 import { stepIoOperand, indexOperand, offsetBy, zeroStrides, type Strides, type UnplacedOperand } from '../ir/builder'
 import type { Interval } from '../../graph/interval'
 import { readInterval } from '../../graph/axis-access'
+import { memoizeByNumber } from '../../memoize'
 
-const regionBy = ({ runs }: Body, tensor: number, intervalIn: (run: TileRun) => Interval): Region => {
-  const [b, h, w] = [intervalIn(runs[0]), intervalIn(runs[1]), intervalIn(runs[2])]
+const regionBy = ([batch, rows, columns]: Body['runs'], tensor: number, intervalIn: (run: TileRun) => Interval): Region => {
+  const [b, h, w] = [intervalIn(batch), intervalIn(rows), intervalIn(columns)]
   return {
     from: [b.from, h.from, w.from],
     size: [b.to - b.from, h.to - h.from, w.to - w.from],
-    advance: [runs[0].advances.get(tensor)!, runs[1].advances.get(tensor)!, runs[2].advances.get(tensor)!]
+    advance: [batch.advances.get(tensor)!, rows.advances.get(tensor)!, columns.advances.get(tensor)!]
   }
 }
-
-/** What was asked of a body's regions, by number. */
-type KnownRegions = WeakMap<Body, Map<number, Region>>
-
-/** Plans are made of millions of these: each is made once a body. */
-const remember = (known: KnownRegions, body: Body, key: number, make: () => Region): Region => {
-  let regions = known.get(body)
-  if (regions === undefined) known.set(body, (regions = new Map<number, Region>()))
-  let region = regions.get(key)
-  if (region === undefined) regions.set(key, (region = make()))
-  return region
-}
-
-const [heldRegions, ownedRegions, readRegions]: readonly KnownRegions[] = [new WeakMap(), new WeakMap(), new WeakMap()]
-
-/** Returns the region of a tensor that a tile holds, halo included. */
-export const heldRegion = (body: Body, tensor: number): Region =>
-  remember(heldRegions!, body, tensor, () => regionBy(body, tensor, (run) => run.held.get(tensor)!))
-
-/** Returns the region of a tensor that a tile owns. */
-export const ownedRegion = (body: Body, tensor: number): Region =>
-  remember(ownedRegions!, body, tensor, () => regionBy(body, tensor, (run) => run.owned.get(tensor)!))
 
 /** More tensors than any graph has. */
 const tensorLimit = 2 ** 24
 
-/** Returns the region of a tensor that the segment's op `index` reads. */
-export const regionReadBy = (body: Body, index: number, tensor: number): Region =>
-  remember(readRegions!, body, index * tensorLimit + tensor, () =>
-    regionBy(body, tensor, (run) => readInterval(run.readings[index]!, tensor))
-  )
+/** The body of these runs; plans are made of millions of regions, so each is made once a body. */
+export const createBody = (runs: Body['runs']): Body => {
+  const read = memoizeByNumber((key: number) => {
+    const [index, tensor] = [Math.floor(key / tensorLimit), key % tensorLimit]
+    return regionBy(runs, tensor, (run) => readInterval(run.readings[index]!, tensor))
+  })
+  return {
+    runs,
+    held: memoizeByNumber((tensor) => regionBy(runs, tensor, (run) => run.held.get(tensor)!)),
+    owned: memoizeByNumber((tensor) => regionBy(runs, tensor, (run) => run.owned.get(tensor)!)),
+    read: (index, tensor) => read(index * tensorLimit + tensor)
+  }
+}
 
 const isSame = (a: Strides, b: Strides): boolean => a[0] === b[0] && a[1] === b[1] && a[2] === b[2]
 

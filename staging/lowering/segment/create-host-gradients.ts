@@ -1,7 +1,7 @@
 import type { TileRun } from '../../graph/tiling'
 import { arenaOperand } from '../ir/builder'
 import type { Body, Region, WholeTensor } from '../ir/tile-tensor'
-import { ownedRegion, regionReadBy, heldRegion, tensorBytes } from '../scope/regions'
+import { tensorBytes } from '../scope/regions'
 import type { SegmentScope } from '../scope/scope'
 import { completeRows, listSeeds, type HostGradient } from '../tile/host-gradients'
 import { computeBands, getHostGradient, readIntervals } from '../tile/host-rows'
@@ -30,8 +30,7 @@ const createHostGradient = ({ scope, code }: SegmentBackward, { tensor, position
           { ...whole.identity, form: 'strip' },
           tensorBytes(whole.layout, [batch, channels, rows, columns.to - columns.from], scope.activationBytes)
         )
-  const regionOfTile = (body: Body): Region =>
-    position === undefined ? heldRegion(body, tensor) : regionReadBy(body, position - segment.from, tensor)
+  const regionOfTile = (body: Body): Region => (position === undefined ? body.held(tensor) : body.read(position - segment.from, tensor))
   return { tensor, position, whole, regionOf: regionOfTile, isFirst, strip, bandOf: (body) => bands[bodies.indexOf(body)]! }
 }
 
@@ -61,9 +60,7 @@ export const prefetchGradients = (
 ): readonly PrefetchedTensor[] => {
   const seeds = code.ends.outputs.flatMap((tensor) => {
     const hostTensor = code.hostTensors.get(tensor)
-    return hostTensor === undefined
-      ? []
-      : listSeeds(hostTensor).map((whole) => prefetchRows(scope, whole, (body) => ownedRegion(body, tensor)))
+    return hostTensor === undefined ? [] : listSeeds(hostTensor).map((whole) => prefetchRows(scope, whole, (body) => body.owned(tensor)))
   })
   const added = hostGradients.flatMap((one) => (one.isFirst ? [] : [prefetchRows(scope, one.whole, (body) => completeRows(one, body))]))
   return [...seeds, ...added]

@@ -5,7 +5,7 @@ import type { Body, PrefetchSource, Region, BufferSlot, WholeTensor } from '../i
 import { tileAxes } from '../../program/program'
 import type { Pass } from '../tile/bound-segment'
 import type { ModelScope } from '../scope/scope'
-import { regionExtents, heldRegion, tensorBytes, wholeRows } from '../scope/regions'
+import { regionExtents, tensorBytes, wholeRows } from '../scope/regions'
 
 /** A tensor of which each tile of a pass prefetches a part: the images, or a tensor on the host. */
 export interface PrefetchedTensor {
@@ -26,9 +26,9 @@ const prefetchInputs = (scope: ModelScope, { hostTensors, ...code }: SegmentCode
   const { graph, layouts, activationBytes } = scope
   return code.ends.inputs.filter(pass.isRead).flatMap((tensor): readonly PrefetchedTensor[] => {
     const whole = hostTensors.get(tensor)?.tensor
-    if (whole !== undefined) return [prefetchRows(scope, whole, (body) => wholeRows(whole, heldRegion(body, tensor)))]
+    if (whole !== undefined) return [prefetchRows(scope, whole, (body) => wholeRows(whole, body.held(tensor)))]
     if (tensor > 0 || graph.source.kind !== 'image') return []
-    const bytesIn = (body: Body): number => tensorBytes(layouts[0]!, regionExtents(heldRegion(body, 0), graph.input[1]), activationBytes)
+    const bytesIn = (body: Body): number => tensorBytes(layouts[0]!, regionExtents(body.held(0), graph.input[1]), activationBytes)
     return [{ origin: 'images', identity: { kind: 'image' }, bytesIn }]
   })
 }

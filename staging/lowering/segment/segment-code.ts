@@ -1,6 +1,7 @@
 import type { SegmentTiling } from '../../graph/tiling'
 import { arenaOperand, type Buffer } from '../ir/builder'
 import type { Body, BufferSlot } from '../ir/tile-tensor'
+import { createBody } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
 import type { BoundSegment, Direction, Pass } from '../tile/bound-segment'
 
@@ -61,8 +62,7 @@ const knownBodies = new WeakMap<SegmentTiling, readonly Body[]>()
  */
 export const enumerateBodies = (tiling: SegmentTiling): readonly Body[] => {
   const { B, H, W } = tiling
-  const found =
-    knownBodies.get(tiling) ?? B.flatMap((batch) => H.flatMap((rows) => W.map((columns): Body => ({ runs: [batch, rows, columns] }))))
+  const found = knownBodies.get(tiling) ?? B.flatMap((batch) => H.flatMap((rows) => W.map((columns) => createBody([batch, rows, columns]))))
   knownBodies.set(tiling, found)
   return found
 }

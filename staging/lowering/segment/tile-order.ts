@@ -3,6 +3,7 @@ import { findEdgeTiles, type RowsOfTensor } from '../../graph/edge-tiles'
 import { findShard } from '../../graph/shard'
 import type { SharedTensor } from '../../graph/shared-tensor'
 import type { Body, WholeTensor } from '../ir/tile-tensor'
+import { createBody } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
 import type { Pass } from '../tile/bound-segment'
 import type { Reductions } from './reductions'
@@ -39,7 +40,7 @@ const edgesFirst = (scope: ModelScope, code: SegmentCode, what: RowsOf, leaving:
   )
   const parts = code.bodies.map(({ runs: [batch, rows, columns] }) => {
     const { edges, inner } = findEdgeTiles(graph, code.segment.from, [rows], wanted)
-    return [edges, inner].map((runs) => runs.map((run): Body => ({ runs: [batch, run, columns] })))
+    return [edges, inner].map((runs) => runs.map((run) => createBody([batch, run, columns])))
   })
   const [edges, inner] = [0, 1].map((kind) => parts.flatMap((kinds) => kinds[kind]!)) as [Body[], Body[]]
   return {

@@ -1,5 +1,4 @@
 import type { Body, Region } from '../ir/tile-tensor'
-import { regionReadBy } from '../scope/regions'
 import { writesDirectly } from '../tile/input-gradients'
 import type { Reductions } from './reductions'
 import { findInputGradient, isFirstToContribute, type SegmentBackward } from './segment-backward'
@@ -8,7 +7,7 @@ import { zeroBuffer } from './segment-code'
 /** What a tile reads of an input by the op whose backward comes first. */
 const findFirstReading = ({ scope, code: { segment } }: SegmentBackward, tensor: number): ((body: Body) => Region) => {
   const reader = scope.graph.readers[tensor]!.filter((one) => one < segment.to).at(-1)!
-  return (body) => regionReadBy(body, reader - segment.from, tensor)
+  return (body) => body.read(reader - segment.from, tensor)
 }
 
 /**

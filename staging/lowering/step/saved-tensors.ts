@@ -101,8 +101,8 @@ const isSwappable = (identity: BufferIdentity): identity is NodeBuffer =>
  */
 export const savedTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): readonly SavedTensor[] => {
   const backwardStart = findTimepointStart(step, step.nodes)
-  const all = collectUses(step.code, pool, isSwappable).flatMap(({ buffer, ...uses }) =>
-    isSwappable(buffer.identity) ? [{ ...uses, buffer, identity: buffer.identity, name: tensorText(buffer.identity) }] : []
+  const all = collectUses(step.code, pool, isSwappable).flatMap(({ buffer, at, written }) =>
+    isSwappable(buffer.identity) ? [{ at, written, buffer, identity: buffer.identity, name: tensorText(buffer.identity) }] : []
   )
   const wholes = new Set(all.filter(({ identity }) => identity.form === 'whole').map(({ name }) => name))
   return all.flatMap(({ at, written, identity, name, buffer }): readonly SavedTensor[] => {

@@ -2,10 +2,11 @@ import type { DeviceModel } from '../../devices/device-model'
 import { elementCount } from '../../graph/extents'
 import { hasSeparateUpdate } from '../../graph/objective'
 import type { StepGraph } from '../../graph/step-graph'
+import { memoize } from '../../memoize'
 import type { Plan, Segment } from '../../plans/plan'
 import type { StepIoEntry } from '../../program/program'
 import { findShard } from '../../graph/shard'
-import { segmentTiling } from '../../graph/tiling'
+import { segmentTiling, type SegmentTiling } from '../../graph/tiling'
 import { createBoundaries, bindSegment, rematerialize } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
 import type { ParameterTensor } from '../scope/parameter-tensor'
@@ -43,10 +44,14 @@ export interface BoundSegments {
 }
 
 /** Segments with their tiles and the boundaries between them. */
-export const bindSegments = (scope: ModelScope, { segments, edgeTilesFirst }: Pick<Plan, 'segments' | 'edgeTilesFirst'>): BoundSegments => {
+export const bindSegments = (
+  scope: ModelScope,
+  { segments, edgeTilesFirst }: Pick<Plan, 'segments' | 'edgeTilesFirst'>,
+  tilingOf: (segment: Segment) => SegmentTiling | undefined = (segment) => segmentTiling(scope.graph, segment, segment.grid)
+): BoundSegments => {
   const between = createBoundaries(scope, segments, edgeTilesFirst === true)
   const bound = segments.map((segment) => {
-    const tiling = segmentTiling(scope.graph, segment, segment.grid)
+    const tiling = tilingOf(segment)
     if (tiling === undefined) throw new Error(`segment ${segment.from}..${segment.to} has a tile that sees only padding`)
     return bindSegment(scope, segment, tiling, between)
   })
@@ -153,10 +158,21 @@ export const emitSections = (
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections
 }
 
-/** The step without transfers, and what is in the arena beside what its code makes. */
-export const lowerStep = (graph: StepGraph, device: DeviceModel, segments: readonly Segment[]) => {
+/**
+ * Steps without transfers, and what is in the arena beside what their code makes; all of them share
+ * what is known of the model.
+ */
+export const lowerSteps = (graph: StepGraph, device: DeviceModel) => {
   const pool = createPool()
   const scope = createModelScope(graph, device, pool)
   const persistentTensors = createPersistentTensors(scope)
-  return { pool, persistentTensors, step: emitStep(scope, pool, bindSegments(scope, { segments }), persistentTensors) }
+  const tilingOf = memoize(
+    ({ from, to, grid: { B, H, W } }: Segment) => [from, to, B, H, W].join(),
+    (segment) => segmentTiling(graph, segment, segment.grid)
+  )
+  const lowerOne = (segments: readonly Segment[]): StepCode => {
+    const emitting = { ...scope, builder: createBuilder(pool) }
+    return emitStep(emitting, pool, bindSegments(emitting, { segments }, tilingOf), persistentTensors)
+  }
+  return { pool, persistentTensors, lowerOne }
 }

@@ -3,17 +3,7 @@ import { extentsOfTensor } from '../../graph/graph'
 import type { UnplacedOperand } from '../ir/builder'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 import { copyPart, freshTile } from '../scope/copies'
-import {
-  wholePart,
-  isSameRegion,
-  ownedRegion,
-  regionReadBy,
-  regionExtents,
-  heldRegion,
-  alignedSlice,
-  wholeRows,
-  within
-} from '../scope/regions'
+import { wholePart, isSameRegion, regionExtents, alignedSlice, wholeRows, within } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import type { HostTensor } from './bound-segment'
 import { copyRowsToDevice, copyRowsToHost } from './host-rows'
@@ -49,7 +39,7 @@ const copyRegionToDevice = (scope: TileScope, { tensor }: HostTensor, region: Re
  */
 const allocateInput = ({ scope, bound, body, pass, outputBuffers }: ForwardTile, tensor: number): TileTensor => {
   const { graph, layouts } = scope
-  const [extents, layout] = [regionExtents(heldRegion(body, tensor), extentsOfTensor(graph, tensor)[1]), layouts[tensor]!]
+  const [extents, layout] = [regionExtents(body.held(tensor), extentsOfTensor(graph, tensor)[1]), layouts[tensor]!]
   const consumer = inPlaceConsumerIn(bound, body, pass, tensor)
   if (consumer !== undefined) return { address: outputBuffers.get(consumer + 1)!, extents, layout }
   const reader = graph.nodes[graph.readers[tensor]!.find((position) => position >= bound.segment.from)!]!
@@ -62,7 +52,7 @@ const allocateInput = ({ scope, bound, body, pass, outputBuffers }: ForwardTile,
  */
 const createInputTile = (tile: ForwardTile, tensor: number): TileTensor => {
   const { scope, bound, body, pass } = tile
-  const region = heldRegion(body, tensor)
+  const region = body.held(tensor)
   const hostTensor = bound.hostTensors.get(tensor)
   const whole = hostTensor === undefined ? bound.boundaries.get(tensor)?.tensor : undefined
   const view = whole && alignedSlice(scope, whole, region)
@@ -102,7 +92,7 @@ export const operandTiles = (tile: ForwardTile, position: number): readonly Tile
   const { scope, bound, body, pass } = tile
   const { name, inputs } = scope.graph.nodes[position]!
   return inputs.map((tensor) => {
-    const [whole, region] = [heldRegion(body, tensor), regionReadBy(body, position - bound.segment.from, tensor)]
+    const [whole, region] = [body.held(tensor), body.read(position - bound.segment.from, tensor)]
     const input = getTile(tile, tensor)
     return isSameRegion(whole, region)
       ? input
@@ -112,7 +102,7 @@ export const operandTiles = (tile: ForwardTile, position: number): readonly Tile
 
 /** Writes the owned part of an output where it belongs. */
 export const storeOutput = ({ scope, bound, body }: ForwardTile, tensor: number, tile: TileTensor): void => {
-  const [region, owned] = [heldRegion(body, tensor), ownedRegion(body, tensor)]
+  const [region, owned] = [body.held(tensor), body.owned(tensor)]
   const part = { tensor: tile, region: within(region, owned) }
   const hostTensor = bound.hostTensors.get(tensor)
   if (hostTensor !== undefined) return copyRowsToHost(scope, part, hostTensor.tensor, owned)

@@ -4,7 +4,7 @@ import { tileCount } from '../../graph/span'
 import { arenaOperand, noOperand, type UnplacedOperand } from '../ir/builder'
 import { makeIndicesKernel, runForward } from '../../ops'
 import type { OpStep, StepGeometry } from '../scope/op-step'
-import { regionReadBy, regionExtents, heldRegion } from '../scope/regions'
+import { regionExtents } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import { accumulate, accumulates, isSummedByTiles } from './accumulate'
 import { exportPrediction } from './export-prediction'
@@ -25,7 +25,7 @@ const createIndices = ({ builder, device }: TileScope, step: StepGeometry): Unpl
 export const createStep = (tile: ForwardTile, position: number): OpStep => {
   const { scope, bound, body, pass, outputBuffers } = tile
   const [node, tensor, index] = [scope.graph.nodes[position]!, position + 1, position - bound.segment.from]
-  const destinationRegion = heldRegion(body, tensor)
+  const destinationRegion = body.held(tensor)
   const sources = operandTiles(tile, position)
   const made = {
     node,
@@ -37,7 +37,7 @@ export const createStep = (tile: ForwardTile, position: number): OpStep => {
       : { address: outputBuffers.get(tensor)!, extents: regionExtents(destinationRegion, node.output[1]), layout: scope.layouts[tensor]! },
     rows: body.runs[1].readings[index]!,
     columns: body.runs[2].readings[index]!,
-    sourceRegion: regionReadBy(body, index, node.inputs[0]!),
+    sourceRegion: body.read(index, node.inputs[0]!),
     destinationRegion,
     parameters: scope.parameters[position]
   }

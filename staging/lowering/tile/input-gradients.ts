@@ -4,18 +4,7 @@ import type { Region, TileTensor, WholeTensor } from '../ir/tile-tensor'
 import { getNodeLowering } from '../../ops'
 import { copyPart, freshTile, inLayout, zeroTile } from '../scope/copies'
 import type { OpStep } from '../scope/op-step'
-import {
-  wholePart,
-  coversAll,
-  coversImages,
-  inStepIo,
-  isSameRegion,
-  regionReadBy,
-  regionExtents,
-  heldRegion,
-  alignedSlice,
-  within
-} from '../scope/regions'
+import { wholePart, coversAll, coversImages, inStepIo, isSameRegion, regionExtents, alignedSlice, within } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
 import type { BackwardTile } from './bound-gradients'
 import { forWriting, isShared } from './shared-gradients'
@@ -49,7 +38,7 @@ export const inGradientLayout = ({ scope }: BackwardTile, step: OpStep, operand:
 
 /** The region of an input that the op of a step reads. */
 export const readRegion = ({ bound, body }: BackwardTile, { position }: OpStep, tensor: number): Region =>
-  regionReadBy(body, position - bound.segment.from, tensor)
+  body.read(position - bound.segment.from, tensor)
 
 /**
  * Whether the tile is the first to contribute to the gradient of an input, and writes right there.
@@ -84,7 +73,7 @@ export const createInputGradient = (tile: BackwardTile, step: OpStep, operand: n
 const contributeInside = (tile: BackwardTile, tensor: number, region: Region, gradient: TileTensor, own: boolean): void => {
   const { scope, bound, body, received } = tile
   const { builder, activationBytes } = scope
-  const held = heldRegion(body, tensor)
+  const held = body.held(tensor)
   const before = received.get(tensor)
   const isTaken = tensor > bound.segment.from || (own && !isShared(tile, gradient, tensor))
   if (before === undefined && isTaken && isSameRegion(held, region)) return void received.set(tensor, gradient)

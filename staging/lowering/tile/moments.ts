@@ -8,7 +8,7 @@ import type { Pass } from './bound-segment'
 import type { TilePass } from './tile-pass'
 import type { ModelScope } from '../scope/scope'
 import { arenaOperand, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
-import { wholePart, isSameRegion, ownedRegion, regionExtents, heldRegion, tensorBytes, tileFields, within } from '../scope/regions'
+import { wholePart, isSameRegion, regionExtents, tensorBytes, tileFields, within } from '../scope/regions'
 import { copyPart } from '../scope/copies'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 import { getNodeLowering } from '../../ops'
@@ -71,7 +71,7 @@ export const accumulateMoments = ({ scope, bound, body, pass }: TilePass, tensor
   const { builder, activationBytes } = scope
   const wanted = findMomentAccumulators(scope, bound.segment, pass, tensor)
   if (wanted.length === 0) return
-  const [region, owned] = [heldRegion(body, tensor), ownedRegion(body, tensor)]
+  const [region, owned] = [body.held(tensor), body.owned(tensor)]
   let source = tile
   if (!isSameRegion(region, owned)) {
     const extents = regionExtents(owned, tile.extents[1])

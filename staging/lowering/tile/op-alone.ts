@@ -5,7 +5,7 @@ import { extentsOfTensor, isLoss } from '../../graph/graph'
 import { noOperand } from '../ir/builder'
 import { freshTile } from '../scope/copies'
 import type { OpStep } from '../scope/op-step'
-import { regionExtents, heldRegion } from '../scope/regions'
+import { regionExtents } from '../scope/regions'
 import { emitStepBackward } from './backward'
 import type { BackwardTile, BoundGradients } from './bound-gradients'
 import { createStep, runStep } from './forward'
@@ -19,7 +19,7 @@ const standIn = ({ scope, body }: Pick<TilePass, 'scope' | 'body'>, tensor: numb
   freshTile(
     scope,
     tileIdentity('output', scope.graph.nodes[Math.max(tensor, 1) - 1]!.name),
-    regionExtents(heldRegion(body, tensor), extentsOfTensor(scope.graph, tensor)[1]),
+    regionExtents(body.held(tensor), extentsOfTensor(scope.graph, tensor)[1]),
     scope.layouts[tensor]!
   )
 

@@ -3,7 +3,7 @@ import { isLoss, type Node } from '../../graph/graph'
 import { noOperand, type UnplacedOperand } from '../ir/builder'
 import type { Body, Region, TileTensor } from '../ir/tile-tensor'
 import { freshTile } from '../scope/copies'
-import { isSameRegion, ownedRegion, regionReadBy, regionExtents, heldRegion, contiguousSlice, alignedSlice } from '../scope/regions'
+import { isSameRegion, regionExtents, contiguousSlice, alignedSlice } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import type { BoundSegment, Pass } from './bound-segment'
 import type { TilePass } from './tile-pass'
@@ -12,9 +12,7 @@ import { reducesSpatially } from './accumulate'
 /** The op that overwrites a tile of a tensor: one that reads just what is held of it. */
 export const inPlaceConsumerIn = ({ segment }: BoundSegment, body: Body, pass: Pass, tensor: number): number | undefined => {
   const consumer = pass.inPlaceConsumerOf(tensor)
-  return consumer !== undefined && isSameRegion(heldRegion(body, tensor), regionReadBy(body, consumer - segment.from, tensor))
-    ? consumer
-    : undefined
+  return consumer !== undefined && isSameRegion(body.held(tensor), body.read(consumer - segment.from, tensor)) ? consumer : undefined
 }
 
 /**
@@ -29,8 +27,8 @@ export const directOutput = ({ scope, bound, body, pass }: TilePass, position: n
   const tensor = position + 1
   const whole = pass.writes(tensor) ? bound.boundaries.get(tensor)?.tensor : undefined
   if (whole === undefined) return undefined
-  const region = heldRegion(body, tensor)
-  return isSameRegion(region, ownedRegion(body, tensor)) ? viewOfOutput(scope, scope.graph.nodes[position]!, whole, region) : undefined
+  const region = body.held(tensor)
+  return isSameRegion(region, body.owned(tensor)) ? viewOfOutput(scope, scope.graph.nodes[position]!, whole, region) : undefined
 }
 
 /**
@@ -52,8 +50,7 @@ export const createOutputBuffers = (tile: TilePass): ReadonlyMap<number, Unplace
     else
       outputBuffers.set(
         tensor,
-        freshTile(scope, tileIdentity('output', node.name), regionExtents(heldRegion(body, tensor), node.output[1]), layouts[tensor]!)
-          .address
+        freshTile(scope, tileIdentity('output', node.name), regionExtents(body.held(tensor), node.output[1]), layouts[tensor]!).address
       )
   }
   return outputBuffers

@@ -1,6 +1,6 @@
 import type { TileTensor } from '../ir/tile-tensor'
 import { copyPart, freshTile, zeroTile } from '../scope/copies'
-import { wholePart, isSameRegion, ownedRegion, regionExtents, heldRegion, within } from '../scope/regions'
+import { wholePart, isSameRegion, regionExtents, within } from '../scope/regions'
 import type { BackwardTile } from './bound-gradients'
 import { seedFromHost } from './host-gradients'
 import { forWriting } from './shared-gradients'
@@ -15,7 +15,7 @@ export const outputGradient = (backwardTile: BackwardTile, tensor: number): Tile
   const { builder, activationBytes, graph } = scope
   const fromWithin = received.get(tensor)
   if (!bound.ends.outputs.includes(tensor)) return fromWithin
-  const [region, owned] = [heldRegion(body, tensor), ownedRegion(body, tensor)]
+  const [region, owned] = [body.held(tensor), body.owned(tensor)]
   const hostTensor = bound.hostTensors.get(tensor)
   const whole = hostTensor === undefined ? bound.boundaries.get(tensor)?.gradient : hostTensor.gradient
   if (whole === undefined) return fromWithin
