@@ -53,10 +53,11 @@ export const checkTiles = (graph: Graph, { kind }: Objective): E.Either<StagingE
 /** A segment as plan files write it: layers by their names. */
 const makeNamer = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
   const nameAt = (position: number): string => nodes[position]?.name ?? `at position ${position}`
-  return ({ winograd, slicedWinograd, hostTensors, ...segment }) => ({
+  return ({ winograd, slicedWinograd, normaliseOnLoad, hostTensors, ...segment }) => ({
     ...segment,
     ...(winograd && { winograd: winograd.map(nameAt) }),
     ...(slicedWinograd && { slicedWinograd: slicedWinograd.map(nameAt) }),
+    ...(normaliseOnLoad && { normaliseOnLoad: normaliseOnLoad.map(nameAt) }),
     ...(hostTensors && { hostTensors: hostTensors.map(nameAt) })
   })
 }

@@ -10,7 +10,7 @@ import type { Span } from '../graph/span'
 import type { StrategyName } from '../../dsl'
 
 /** How the convolutions of a segment are computed. */
-export type Variant = Pick<Segment, 'winograd' | 'slicedWinograd' | 'workspace'>
+export type Variant = Pick<Segment, 'winograd' | 'slicedWinograd' | 'normaliseOnLoad' | 'workspace'>
 
 /**
  * How the convolutions of a span may be computed, the fastest first: without tiles, none takes less
