@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "../kernels/normalisation.hpp"
 #include "../kernels/normalised_convolution.hpp"
@@ -13,11 +14,14 @@
 namespace tilefold::cpu {
 namespace {
 
-// Of a strip's normalised pixels: with the weights they should stay in a core's second cache.
-constexpr std::int64_t stripBytes = 512 * 1024;
-constexpr std::int64_t leastPixels = 64;
-template <class T>
-constexpr std::int64_t mostPixels = 2048 / static_cast<std::int64_t>(sizeof(T));
+// Of what is normalised at once, which should stay in a core's second cache: all channels of a strip
+// of pixels, or of a longer one some channels after the other, whose gradients are then added to
+// seldom.
+struct StripSize {
+  std::int64_t bytes, most;
+};
+constexpr StripSize forwardSize{1024 * 1024, 2048}, gradientSize{512 * 1024, 2048};  // most: bytes of a channel
+constexpr std::int64_t leastPixels = 64, smallImage = 4096;  // bytes of a channel of an image
 constexpr std::int64_t alignment = 64;
 
 // Channels and pixels of a primitive, which runs on one thread.
@@ -49,11 +53,16 @@ class Strips {
     // A gradient's channels are shared first: each thread then sums its own.
     channelParts_ = isForward() ? 1 : std::min<std::int64_t>(threads, inBlocks_);
     pixelParts_ = std::max<std::int64_t>(1, threads / channelParts_);
-    const std::int64_t channels = (inBlocks_ + channelParts_ - 1) / channelParts_ * block_;
-    const std::int64_t fitting = stripBytes / (channels * static_cast<std::int64_t>(sizeof(T)));
-    const std::int64_t most = std::clamp(fitting, leastPixels, mostPixels<T>);
+    const StripSize& size = isForward() ? forwardSize : gradientSize;
+    const auto width = static_cast<std::int64_t>(sizeof(T));
+    // Of small images nothing is added, and all lie together as a strip does.
+    const bool isSmall = !isForward() && pixels_ * width <= smallImage;
+    const std::int64_t longest = isSmall ? pixels_ : size.most / width;
+    const std::int64_t fitting = size.bytes / ((isForward() ? inBlocks_ : 1) * block_ * width);
+    const std::int64_t most = std::clamp(fitting, std::min(leastPixels, longest), longest);
     const std::int64_t forAll = (pixelParts_ + c.batch - 1) / c.batch;
     perImage_ = std::min(pixels_, std::max((pixels_ + most - 1) / most, forAll));
+    atOnce_ = isForward() ? inBlocks_ : std::max<std::int64_t>(1, size.bytes / (largestPixels() * block_ * width));
   }
 
   bool isForward() const { return kind_ == KernelKind::normalisedConvolutionForward; }
@@ -65,6 +74,9 @@ class Strips {
   std::int64_t jobs() const { return channelParts_ * pixelParts_; }
   std::int64_t pixelParts() const { return pixelParts_; }
   std::int64_t largestBlocks() const { return (inBlocks_ + channelParts_ - 1) / channelParts_; }
+  std::int64_t mostAtOnce() const { return std::min(atOnce_, largestBlocks()); }
+  // Whether each weight's gradient is that of one strip.
+  bool addsNothing() const { return c_.batch * perImage_ == 1; }
   std::int64_t largestPixels() const { return (pixels_ + perImage_ - 1) / perImage_; }
 
   BlockRange blocksOf(std::int64_t job) const {
@@ -80,16 +92,30 @@ class Strips {
       visit(strip / perImage_, part.begin, part.end - part.begin);
     }
   }
-  std::vector<StripShape> shapesOf(std::int64_t job) const {
-    const std::int64_t channels = blocksOf(job).count * block_, largest = largestPixels();
-    if (pixels_ % perImage_ == 0) return {{channels, largest}};
-    return {{channels, largest}, {channels, largest - 1}};
+  // visit(blocks) over those of a job that are normalised at once.
+  template <class Visit>
+  void forChunks(std::int64_t job, const Visit& visit) const {
+    const BlockRange all = blocksOf(job);
+    const std::int64_t chunks = (all.count + atOnce_ - 1) / atOnce_;
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+      const Share share = shareOf(all.count, chunk, chunks);
+      visit(BlockRange{all.first + share.begin, share.end - share.begin});
+    }
+  }
+  std::set<StripShape> shapesOf(std::int64_t job) const {
+    std::set<StripShape> shapes;
+    forChunks(job, [&](const BlockRange& blocks) {
+      const std::int64_t channels = blocks.count * block_, largest = largestPixels();
+      shapes.insert({channels, largest});
+      if (pixels_ % perImage_ != 0) shapes.insert({channels, largest - 1});
+    });
+    return shapes;
   }
 
  private:
   KernelKind kind_;
   NormalisedConvolution c_;
-  std::int64_t block_, inBlocks_, outBlocks_, pixels_, channelParts_, pixelParts_, perImage_;
+  std::int64_t block_, inBlocks_, outBlocks_, pixels_, channelParts_, pixelParts_, perImage_, atOnce_;
 };
 
 // Runs `body` as a thread of a team will run what it compiles: alone.
@@ -131,12 +157,12 @@ struct ScratchLayout {
     };
     const auto width = static_cast<std::int64_t>(sizeof(T));
     const std::int64_t strip = checkedMultiply(strips.largestPixels() * strips.block(), width);
-    normalised = take(checkedMultiply(strip, strips.largestBlocks()));
+    normalised = take(checkedMultiply(strip, strips.mostAtOnce()));
     other = take(checkedMultiply(strip, strips.outBlocks()));
     if (!strips.isForward()) {
-      const std::int64_t matrix = checkedMultiply(strips.largestBlocks() * strips.block(), strips.outBlocks() * strips.block());
-      weights = take(checkedMultiply(matrix, sizeof(float)));
-      sums = take(checkedMultiply(matrix, sizeof(double)));
+      const std::int64_t row = checkedMultiply(strips.block() * strips.block(), strips.outBlocks());
+      weights = take(checkedMultiply(checkedMultiply(row, strips.mostAtOnce()), sizeof(float)));
+      if (!strips.addsNothing()) sums = take(checkedMultiply(checkedMultiply(row, strips.largestBlocks()), sizeof(double)));
     }
     primitive = take(static_cast<std::int64_t>(primitiveBytes));
   }
@@ -153,7 +179,7 @@ ScratchLayout scratchOf(const Strips<T>& strips, KernelKind kind, int threads) {
 }
 
 // By job, since a primitive is launched by one thread at a time.
-using JobLaunches = std::vector<std::map<std::int64_t, Launch>>;
+using JobLaunches = std::vector<std::map<StripShape, Launch>>;
 
 template <class T>
 JobLaunches compileJobs(const Strips<T>& strips, KernelKind kind, int threads, std::string& name) {
@@ -164,7 +190,7 @@ JobLaunches compileJobs(const Strips<T>& strips, KernelKind kind, int threads, s
         const StripPrimitive<T> found = findPrimitive<T>(strips, kind, shape);
         name = found.recipe.name() + " in strips";
         launches[static_cast<std::size_t>(job)].emplace(
-            shape.pixels, compileDirectConvolution<T>(convolutionKind(kind), found.convolution, found.recipe));
+            shape, compileDirectConvolution<T>(convolutionKind(kind), found.convolution, found.recipe));
       }
     return launches;
   });
@@ -237,12 +263,21 @@ Launch compileForward(const Strips<T>& strips, const Normalise& n, const Scratch
       const Operand normalised = operandAt(scratch + layout.normalised), result = operandAt(scratch + layout.other);
       strips.forStrips(job, [&](std::int64_t image, std::int64_t first, std::int64_t pixels) {
         normaliseStrip(strips, normalisers, {0, strips.inBlocks()}, image, first, pixels, source, reinterpret_cast<T*>(normalised.address));
-        launches[static_cast<std::size_t>(job)].at(pixels)(
+        launches[static_cast<std::size_t>(job)].at({strips.inBlocks() * strips.block(), pixels})(
             {normalised, operands[4], operands[5], result, operandAt(scratch + layout.primitive)}, step);
         copyStrip(strips, Towards::whole, image, first, pixels, destination, reinterpret_cast<T*>(result.address));
       });
     });
   };
+}
+
+// Rows of blocks of weights [out][in] of a strip's gradient, of `blocks` of a job's, where they belong
+// among `all` of the rows that `whole` has.
+template <class T, class Take>
+void forRows(const Strips<T>& strips, const BlockRange& blocks, const BlockRange& all, const float* own, const Take& take) {
+  const std::int64_t area = strips.block() * strips.block();
+  for (std::int64_t out = 0; out < strips.outBlocks(); ++out)
+    take(own + out * blocks.count * area, (out * all.count + blocks.first - all.first) * area, blocks.count * area);
 }
 
 // Strips are summed in double: of a large image there are thousands.
@@ -263,33 +298,46 @@ Launch compileBackwardWeights(const Strips<T>& strips, const Normalise& n, const
     };
     parallelFor(strips.jobs(), [&](std::int64_t job) {
       std::byte* const scratch = operands[7].address + job * layout.bytes;
-      const BlockRange blocks = strips.blocksOf(job);
-      const Operand normalised = operandAt(scratch + layout.normalised), received = operandAt(scratch + layout.other);
+      const BlockRange all = strips.blocksOf(job);
+      const Operand normalised = operandAt(scratch + layout.normalised), copied = operandAt(scratch + layout.other);
       const Operand weights = operandAt(scratch + layout.weights);
-      const std::int64_t count = blocks.count * strips.outBlocks() * area;
       double* const sums = sumsOf(job);
-      std::fill_n(sums, count, 0.0);
+      if (!strips.addsNothing()) std::fill_n(sums, all.count * strips.outBlocks() * area, 0.0);
       strips.forStrips(job, [&](std::int64_t image, std::int64_t first, std::int64_t pixels) {
-        normaliseStrip(strips, normalisers, blocks, image, first, pixels, source, reinterpret_cast<T*>(normalised.address));
-        copyStrip(strips, Towards::strip, image, first, pixels, gradient, reinterpret_cast<T*>(received.address));
-        launches[static_cast<std::size_t>(job)].at(pixels)(
-            {normalised, received, weights, Operand{}, operandAt(scratch + layout.primitive)}, step);
-        const auto* own = reinterpret_cast<const float*>(weights.address);
-        for (std::int64_t i = 0; i < count; ++i) sums[i] += static_cast<double>(own[i]);
+        // All pixels of an image lie together as a strip does.
+        const bool isWhole = pixels == strips.pixels();
+        if (!isWhole) copyStrip(strips, Towards::strip, image, first, pixels, gradient, reinterpret_cast<T*>(copied.address));
+        const std::int64_t images = image * strips.outBlocks() * strips.pixels() * block;
+        const Operand received = isWhole ? operandAt(reinterpret_cast<std::byte*>(gradient + images)) : copied;
+        strips.forChunks(job, [&](const BlockRange& blocks) {
+          normaliseStrip(strips, normalisers, blocks, image, first, pixels, source, reinterpret_cast<T*>(normalised.address));
+          launches[static_cast<std::size_t>(job)].at({blocks.count * block, pixels})(
+              {normalised, received, weights, Operand{}, operandAt(scratch + layout.primitive)}, step);
+          const auto* own = reinterpret_cast<const float*>(weights.address);
+          if (strips.addsNothing())
+            forRows(strips, blocks, {0, strips.inBlocks()}, own, [&](const float* row, std::int64_t at, std::int64_t count) {
+              std::copy_n(row, count, weightGradient + at);
+            });
+          else
+            forRows(strips, blocks, all, own, [&](const float* row, std::int64_t at, std::int64_t count) {
+              for (std::int64_t i = 0; i < count; ++i) sums[at + i] += static_cast<double>(row[i]);
+            });
+        });
       });
     });
     // Of each row of blocks of the weights, the parts of the jobs that share its columns.
-    parallelFor(strips.outBlocks(), [&](std::int64_t out) {
-      for (std::int64_t first = 0; first < strips.jobs(); first += strips.pixelParts()) {
-        const BlockRange blocks = strips.blocksOf(first);
-        float* const row = weightGradient + (out * strips.inBlocks() + blocks.first) * area;
-        for (std::int64_t i = 0; i < blocks.count * area; ++i) {
-          double sum = 0;
-          for (std::int64_t job = first; job < first + strips.pixelParts(); ++job) sum += sumsOf(job)[out * blocks.count * area + i];
-          row[i] = static_cast<float>(sum);
+    if (!strips.addsNothing())
+      parallelFor(strips.outBlocks(), [&](std::int64_t out) {
+        for (std::int64_t first = 0; first < strips.jobs(); first += strips.pixelParts()) {
+          const BlockRange blocks = strips.blocksOf(first);
+          float* const row = weightGradient + (out * strips.inBlocks() + blocks.first) * area;
+          for (std::int64_t i = 0; i < blocks.count * area; ++i) {
+            double sum = 0;
+            for (std::int64_t job = first; job < first + strips.pixelParts(); ++job) sum += sumsOf(job)[out * blocks.count * area + i];
+            row[i] = static_cast<float>(sum);
+          }
         }
-      }
-    });
+      });
     if (operands[6].address != nullptr) biasGradient({operands[4], operands[6]}, step);
   };
 }
