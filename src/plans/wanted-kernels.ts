@@ -1,6 +1,16 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { type DeviceModel, type Kernel, type PlanRequest, type ProfiledModel, isConvolution, keyOfKernel, plansOnLoad, smallerKernel, stageGraph } from '../../staging'
+import {
+  type DeviceModel,
+  type Kernel,
+  type PlanRequest,
+  type ProfiledModel,
+  isConvolution,
+  keyOfKernel,
+  plansOnLoad,
+  smallerKernel,
+  stageGraph
+} from '../../staging'
 import type { Failure } from '../failure'
 import { type SetupGraph, planRequest, stagingFailure } from './plan-network'
 import { launchCounts } from './program-statistics'

@@ -124,8 +124,7 @@ export const conv2d: OpLowering<'conv2d'> = {
     const { weight } = requireParameters(step.parameters)
     const { address: destinationGradient } = gradients.destination!
     const transformed = scope.winograd.get(weight)
-    if (gradients.weight !== noOperand && step.normaliser !== undefined)
-      normalisedBackwardWeights(scope, step, step.normaliser, gradients)
+    if (gradients.weight !== noOperand && step.normaliser !== undefined) normalisedBackwardWeights(scope, step, step.normaliser, gradients)
     else if (gradients.weight !== noOperand) {
       const weights = chooseKernel(scope, transformed !== undefined, (algorithm) => ({
         kind: 'convolutionBackwardWeights' as const,

@@ -12,18 +12,16 @@ import { workspaceVariants } from './workspace'
  * transformed weights, or nothing.
  */
 export const createVariants = (graph: StepGraph, device: DeviceModel): Variants =>
-  device.algorithms === undefined ? withNormalisationOnLoad(graph, device, winogradVariants(graph, device)) : workspaceVariants(graph, device)
+  device.algorithms === undefined
+    ? withNormalisationOnLoad(graph, device, winogradVariants(graph, device))
+    : workspaceVariants(graph, device)
 
 /**
  * The last variant of a span, which takes least: by no Winograd, and all on load that can be, for which nothing need
  * be timed.
  */
-export const findLastVariant = (
-  device: DeviceModel,
-  variants: () => Variants,
-  onLoad: (span: Span) => Variant,
-  span: Span
-): Variant => (device.algorithms === undefined ? onLoad(span) : variants()(span).at(-1)!)
+export const findLastVariant = (device: DeviceModel, variants: () => Variants, onLoad: (span: Span) => Variant, span: Span): Variant =>
+  device.algorithms === undefined ? onLoad(span) : variants()(span).at(-1)!
 
 /** A segmentation with the variants of the whole graph. */
 export const withVariants = (variants: Variants, segments: Segmentation): readonly Segmentation[] =>

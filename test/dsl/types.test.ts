@@ -380,7 +380,8 @@ types('plans: right, or the same sentence', () => {
         case 9:
           return { ...right, input: [2, 3, 16, 16 + place].slice(place === 3 ? 1 : 0) }
         case 10:
-          if (place % 4 === 3) return changed(place % 8 === 3 ? { slicedWinograd: [name] } : { normaliseOnLoad: [name] })
+          if (place % 4 === 3) return changed({ slicedWinograd: [name] })
+          if (place % 4 === 2) return changed({ normaliseOnLoad: [name] })
           return changed({ winograd: [place === 1 ? 'features.9' : 'features.0', name].slice(place > 1 ? 1 : 0) })
         case 12:
           return { ...right, swapSchedule: [{ ...interval, tensor: `${['output', 'indices', 'weights'][place % 3]} of ${name}` }] }

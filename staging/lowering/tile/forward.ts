@@ -39,9 +39,14 @@ export const createStep = (tile: ForwardTile, position: number): OpStep => {
     position,
     sources,
     source: sources[0]!,
-    destination: pass.fuses(position) || pass.isAppliedOnLoad(position)
-      ? sources[0]!
-      : { address: outputBuffers.get(tensor)!, extents: regionExtents(destinationRegion, node.output[1]), layout: scope.layouts[tensor]! },
+    destination:
+      pass.fuses(position) || pass.isAppliedOnLoad(position)
+        ? sources[0]!
+        : {
+            address: outputBuffers.get(tensor)!,
+            extents: regionExtents(destinationRegion, node.output[1]),
+            layout: scope.layouts[tensor]!
+          },
     rows: body.runs[1].readings[index]!,
     columns: body.runs[2].readings[index]!,
     sourceRegion: regionReadBy(body, index, node.inputs[0]!),

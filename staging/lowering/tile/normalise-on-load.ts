@@ -36,7 +36,9 @@ export const onLoadNormalisations = memoizePerObject(
         if (both?.weight?.normalisable !== true) return []
         const normalisation = findNormalisation(scope, position)
         const learns = both.weight.learning !== undefined || both.bias?.learning !== undefined
-        return normalisation === undefined || (learns && !scope.requiresGrad[normalisation + 1]!) ? [] : [[position, normalisation] as const]
+        return normalisation === undefined || (learns && !scope.requiresGrad[normalisation + 1]!)
+          ? []
+          : [[position, normalisation] as const]
       })
     )
 )

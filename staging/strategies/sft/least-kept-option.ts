@@ -35,7 +35,8 @@ export const leastKeptOption = (
 ): ((available: number) => SegmentOption | undefined) => {
   const isLast = span.to === graph.nodes.length
   const variant = lastVariant(span)
-  const optionIn = (decided: Pick<Segment, 'grid' | 'recompute' | 'reorder'>) => optionOf({ ...span, ...decided, ...decidedBy(variant, decided.recompute) })
+  const optionIn = (decided: Pick<Segment, 'grid' | 'recompute' | 'reorder'>) =>
+    optionOf({ ...span, ...decided, ...decidedBy(variant, decided.recompute) })
   const leastTiled = lazy(() => {
     const { before, after, through } = isFrozen(span) ? { before: 0, after: 0, through: 0 } : gradients(span)
     return before + after + through + leastWeights(span, variant).tiled

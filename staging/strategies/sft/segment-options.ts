@@ -219,7 +219,8 @@ export const createSegmentOptions = (
       const span = { from: positions[index]!, to }
       const least = optionsOf(span).minNanoseconds()
       const [fastest] = createVariants(span)
-      const forward = estimate({ ...span, grid: untiled, recompute: true, reorder: 'once', ...decidedBy(fastest!, true) })?.forwardNanoseconds() ?? 0
+      const forward =
+        estimate({ ...span, grid: untiled, recompute: true, reorder: 'once', ...decidedBy(fastest!, true) })?.forwardNanoseconds() ?? 0
       return { ...span, least: Number.isFinite(least) ? least : 0, forward }
     })
   )
