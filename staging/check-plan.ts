@@ -9,6 +9,7 @@ import { createModelScope } from './lowering/segment/create-scope'
 import { lowerSteps } from './lowering/step/step'
 import { validateSwapIntervals } from './lowering/step/swap'
 import { transformablePositions } from './lowering/segment/winograd'
+import { normalisedOnLoad } from './lowering/tile/normalise-on-load'
 import { requestedTiles } from './graph/directives'
 import { timepointText } from './plans/timepoints'
 import { reducingRanks, type Objective } from './graph/objective'
@@ -53,10 +54,11 @@ export const checkTiles = (graph: Graph, { kind }: Objective): E.Either<StagingE
 /** A segment as plan files write it: layers by their names. */
 const makeNamer = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
   const nameAt = (position: number): string => nodes[position]?.name ?? `at position ${position}`
-  return ({ winograd, slicedWinograd, hostTensors, ...segment }) => ({
+  return ({ winograd, slicedWinograd, normaliseOnLoad, hostTensors, ...segment }) => ({
     ...segment,
     ...(winograd && { winograd: winograd.map(nameAt) }),
     ...(slicedWinograd && { slicedWinograd: slicedWinograd.map(nameAt) }),
+    ...(normaliseOnLoad && { normaliseOnLoad: normaliseOnLoad.map(nameAt) }),
     ...(hostTensors && { hostTensors: hostTensors.map(nameAt) })
   })
 }
@@ -141,6 +143,29 @@ export const validateWinograd = (
   const reason = exactKernels
     ? `${name} runs by Winograd, which rounds differently; take it out of the segment's winograd, or leave out --exact-kernels`
     : `the ${device.name} device has no Winograd for ${name} (${layerText(op, args)}); take it out of the segment's winograd`
+  return inputError(`segment ${wrong.segment.from}..${wrong.segment.to}: ${reason}.`, name)
+}
+
+/**
+ * Convolutions that are to normalise what they read though nothing does right before them in the
+ * segment, or though the device does not have them; the graph is in the given order.
+ */
+export const validateNormaliseOnLoad = (
+  graph: StepGraph,
+  { segments }: Plan,
+  device: DeviceModel,
+  exactKernels: true | undefined
+): StagingError | undefined => {
+  const scope = createModelScope(graph, device, createPool())
+  const wrong = segments.flatMap((segment) => {
+    const possible = normalisedOnLoad(scope, segment, segment.normaliseOnLoad ?? [])
+    return (segment.normaliseOnLoad ?? []).flatMap((position) => (possible.has(position) ? [] : [{ segment, position }]))
+  })[0]
+  if (wrong === undefined) return undefined
+  const { name, op, args } = graph.nodes[wrong.position]!
+  const reason = exactKernels
+    ? `${name} normalises on load, which rounds differently; take it out of the segment's normaliseOnLoad, or leave out --exact-kernels`
+    : `${name} (${layerText(op, args)}) cannot normalise on load on the ${device.name} device; it takes 1x1 kernels with strides of 1 and one group, right after a normalisation in the segment, and perhaps its rectifier, that nothing else reads`
   return inputError(`segment ${wrong.segment.from}..${wrong.segment.to}: ${reason}.`, name)
 }
 

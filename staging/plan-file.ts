@@ -34,7 +34,7 @@ export const toPlanFile = ({ sourceGraph, graph, strategy, device, budget, plan,
     graph: graphHash(sourceGraph),
     budget: budget ?? null,
     peak: peakDeviceBytes,
-    segments: segments.map(({ from, to, winograd, slicedWinograd, hostTensors, shards, ...decisions }) => ({
+    segments: segments.map(({ from, to, winograd, slicedWinograd, normaliseOnLoad, hostTensors, shards, ...decisions }) => ({
       from,
       to,
       checkpoint: nameAt(to - 1),
@@ -42,6 +42,7 @@ export const toPlanFile = ({ sourceGraph, graph, strategy, device, budget, plan,
       ...(running.shard && { shards: shardsOf(findShard(running, { from, to, ...(shards && { shards }) })) }),
       ...(winograd && { winograd: winograd.map(nameAt) }),
       ...(slicedWinograd && { slicedWinograd: slicedWinograd.map(nameAt) }),
+      ...(normaliseOnLoad && { normaliseOnLoad: normaliseOnLoad.map(nameAt) }),
       ...(hostTensors && { hostTensors: hostTensors.map(nameAt) })
     })),
     ...(swapSchedule.length > 0 && { swapSchedule: swapScheduleTexts(graph, order, swapSchedule) }),
@@ -78,15 +79,16 @@ export const checkPlanFile = (graph: Graph, own: Shape | undefined, file: PlanFi
       return {
         order,
         segments: segments.map(
-          ({ from, to, grid, recompute, reorder, winograd, slicedWinograd, workspace, prefetch, hostTensors, rematerialize, shards }) => ({
+          ({ from, to, grid, recompute, reorder, winograd, slicedWinograd, normaliseOnLoad, workspace, prefetch, ...own }) => ({
             ...{ from, to, grid, recompute, reorder },
             ...(workspace !== undefined && { workspace }),
             ...(prefetch && { prefetch }),
-            ...(rematerialize && { rematerialize }),
-            ...(shards && { shards }),
+            ...(own.rematerialize && { rematerialize: own.rematerialize }),
+            ...(own.shards && { shards: own.shards }),
             ...(winograd && { winograd: positionsOf(winograd) }),
             ...(slicedWinograd && { slicedWinograd: positionsOf(slicedWinograd) }),
-            ...(hostTensors && { hostTensors: positionsOf(hostTensors) })
+            ...(normaliseOnLoad && { normaliseOnLoad: positionsOf(normaliseOnLoad) }),
+            ...(own.hostTensors && { hostTensors: positionsOf(own.hostTensors) })
           })
         ),
         ...(swapSchedule && { swapSchedule: parseSwapSchedule(graph, order, swapSchedule) }),

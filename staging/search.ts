@@ -12,6 +12,7 @@ import { planners, strategies, type Planner, type StrategyName } from './strateg
 import { aboutNanoseconds, keptBytesEstimator } from './strategies/least-kept'
 import type { Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
+import { allOnLoad } from './strategies/normalise-on-load'
 import { createVariants, findLastVariant, withVariants } from './strategies/variants'
 import { offloadOptimizer, offloadableBytes } from './offload-optimizer'
 import { lowerOverlapping, overlapReductions, overlapRows } from './overlap-reductions'
@@ -46,6 +47,7 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
     if (found !== undefined) return found
     const graph = inOrder(written, order)
     const variants = lazy(() => createVariants(graph, device))
+    const onLoad = allOnLoad(graph, device)
     const estimate = segmentEstimator(graph, device)
     const keptBytes = lazy(() => keptBytesEstimator(graph, device))
     const timelineOf = lazy(() => createTimelines(graph, device))
@@ -59,7 +61,7 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
         return estimate(segment, onHost)
       },
       variants: (span) => variants()(span),
-      lastVariant: (span) => findLastVariant(device, variants, span),
+      lastVariant: (span) => findLastVariant(device, variants, onLoad, span),
       timeline: memoize(JSON.stringify, (segments: Segmentation) => {
         looked.atPlan()
         return timelineOf()(segments)

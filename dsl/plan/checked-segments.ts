@@ -5,6 +5,7 @@ import type { PlanGrid, PlanShards } from './plan'
 import type { PlanFileSegment } from './plan-file'
 import type { EarlierSegmentFields } from './earlier-names'
 import type { Following } from './checked-order'
+import type { OnLoadError } from './checked-on-load'
 import type { SlicesError } from './checked-slices'
 import type { Unchecked, UnknownFields } from './sentences'
 import type { Dim, InsideDims, LastDims, NormalisationOp, ShowDims, StatisticsDims } from '../shapes/segment'
@@ -211,10 +212,20 @@ type WinogradError<G extends PlanFileSegment, E extends Entries, F extends reado
 }
   ? WinogradWithin<E, F, G['from'], G['to']> extends infer Names extends string
     ? W extends readonly Names[]
-      ? SlicesError<G, ShowSegment<G>>
+      ? SlicesOrOnLoadError<G, E, F>
       : { readonly winograd: { readonly [K in keyof W]: W[K] extends Names ? unknown : WinogradRefusal<G, W[K], E, F> } }
     : never
-  : SlicesError<G, ShowSegment<G>>
+  : SlicesOrOnLoadError<G, E, F>
+
+/** Names are looked for only where there are any. */
+type SlicesOrOnLoadError<G extends PlanFileSegment, E extends Entries, F extends readonly unknown[]> =
+  SlicesError<G, ShowSegment<G>> extends infer Y
+    ? unknown extends Y
+      ? G extends { readonly normaliseOnLoad: readonly [string, ...string[]] }
+        ? OnLoadError<G, ShowSegment<G>, E, NamesWithin<E, F, G['from'], G['to']> & string>
+        : unknown
+      : Y
+    : never
 
 /** Names of the convolutions from position K up to To that Winograd can compute. */
 type WinogradWithin<E extends Entries, F extends readonly unknown[], K, To, Names = never> = K extends To

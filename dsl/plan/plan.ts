@@ -41,6 +41,12 @@ export interface PlanSegment<Place = string> {
    */
   readonly slicedWinograd?: readonly Place[]
   /**
+   * The 1x1 convolutions that normalise what they read, strip by strip, by the normalisation before
+   * them, and rectify it: what they read is stored neither for them nor for backward. Gradients of
+   * their weights round differently.
+   */
+  readonly normaliseOnLoad?: readonly Place[]
+  /**
    * Bytes of scratch memory that a convolution may take: each takes the fastest algorithm within
    * them, and the direct one where this is absent.
    */

@@ -80,7 +80,7 @@ const validateCheckpoint = (layers: readonly PlannedLayer[], { to, checkpoint }:
 const outsideError = (
   layers: readonly PlannedLayer[],
   { from, to }: UnnamedSegment,
-  field: 'winograd' | 'hostTensors',
+  field: 'winograd' | 'normaliseOnLoad' | 'hostTensors',
   name: string
 ): string | undefined => {
   const place = layers.findIndex((layer) => layer.name === name)
@@ -99,6 +99,17 @@ const validateWinograd = (layers: readonly PlannedLayer[], segment: UnnamedSegme
     const outside = outsideError(layers, segment, 'winograd', name)
     if (outside !== undefined || layer === undefined || isTransformable(layer.op, layer.args)) return outside
     return `winograd: there is none for ${name} (${layerText(layer.op, layer.args)}); it takes 3x3 kernels with strides and dilations of 1 and one group`
+  })
+
+/**
+ * Returns why these of a segment's layers cannot normalise what they read; what they read is the
+ * device's to say.
+ */
+const validateNormaliseOnLoad = (layers: readonly PlannedLayer[], segment: UnnamedSegment): string | undefined =>
+  firstSentence(segment.normaliseOnLoad ?? [], (name) => {
+    const layer = layers.find((one) => one.name === name)
+    if (layer !== undefined && !isConvolutionOp(layer.op)) return `normaliseOnLoad: ${name} is no convolution but ${layer.op}`
+    return outsideError(layers, segment, 'normaliseOnLoad', name)
   })
 
 /** Returns why a segment cannot run these of its layers in slices, or undefined. */
@@ -170,6 +181,7 @@ export const validateSegments = (layers: readonly PlannedLayer[], segments: read
             validatePrefetch(segment) ??
             validateWinograd(layers, segment) ??
             validateSlices(segment) ??
+            validateNormaliseOnLoad(layers, segment) ??
             validateRematerializations(segments, place) ??
             validateHostTensor(layers, segment)
         )

@@ -1,13 +1,13 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { ConvolutionDimensions, DeviceModel } from '../../staging/devices/device-model'
-import { isConvolution, keyOfKernel, type Kernel } from '../../staging/kernels/kernels'
+import { isConvolution, keyOfKernel, takesScratch, type Kernel } from '../../staging/kernels/kernels'
 import { layoutCode } from '../../staging/kernels/layout'
 import { memoize } from '../../staging/memoize'
 import { elementSizes } from '../../staging/kernels/precision'
 import { roofline, type Rates } from '../../staging/kernels/roofline'
 import { openDevice, versions, type NativeDevice } from '../addon/addon'
-import { unwrapAnswer, probeConvolution, bytesAnswer, encodeToFloats, queryLayouts } from './device-answers'
+import { unwrapAnswer, normalisedProbes, probeConvolution, bytesAnswer, encodeToFloats, queryLayouts } from './device-answers'
 import type { DeviceError } from '../addon/error'
 
 /** The precisions that the cpu device computes in. */
@@ -37,6 +37,7 @@ const makeModel = (device: NativeDevice, precision: CpuPrecision, instructionSet
   // Winograd computes in float32 whatever it reads.
   const ofWinograd = makeRates(instructionSet, 'float32', threads)
   const layouts = queryLayouts(device)
+  const scratchAnswer = (kernel: Kernel) => bytesAnswer(device.scratchBytes(encodeToFloats(kernel)))
   // A copy reads and writes each byte.
   const copyRates = { toDevice: rates.bytesPerSecond / 2, toHost: rates.bytesPerSecond / 2 }
   /** Asked for its scratch, a device refuses the kernels that it does not have. */
@@ -62,11 +63,16 @@ const makeModel = (device: NativeDevice, precision: CpuPrecision, instructionSet
     threads,
     winograd: memoize(
       (shape) => keyOfKernel(byWinograd(shape)),
-      (shape) => E.isRight(bytesAnswer(device.scratchBytes(encodeToFloats(byWinograd(shape)))))
+      (shape) => E.isRight(scratchAnswer(byWinograd(shape)))
     ),
-    scratchBytes: memoize(keyOfKernel, (kernel) =>
-      isConvolution(kernel) ? unwrapAnswer(bytesAnswer(device.scratchBytes(encodeToFloats(kernel)))) : 0
+    normaliseOnLoad: memoize(
+      (shape) => keyOfKernel(probeConvolution(shape, shape.sourceLayout)),
+      (shape) => normalisedProbes(shape, layouts.weightLayouts(shape)).every((kernel) => E.isRight(scratchAnswer(kernel)))
     ),
+    scratchBytes: memoize(keyOfKernel, (kernel) => {
+      if (isConvolution(kernel)) return unwrapAnswer(scratchAnswer(kernel))
+      return takesScratch(kernel) ? E.getOrElseW(() => undefined)(scratchAnswer(kernel)) : 0
+    }),
     milliseconds: (kernel) =>
       roofline(kernel, elementSizes(precision), isConvolution(kernel) && kernel.algorithm === 1 ? ofWinograd : rates),
     linkBytesPerSecond: copyRates,

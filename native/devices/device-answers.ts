@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
-import type { ConvolutionDimensions, DeviceModel } from '../../staging/devices/device-model'
+import type { ConvolutionDimensions, DeviceModel, WeightLayouts } from '../../staging/devices/device-model'
 import { encodeKernel, keyOfKernel, getKernelRow, type Kernel, type KernelOf } from '../../staging/kernels/kernels'
 import { windowFields } from '../../staging/kernels/window-fields'
 import { layoutCode, layouts, type Layout } from '../../staging/kernels/layout'
@@ -62,6 +62,22 @@ export const probeConvolution = (shape: ConvolutionDimensions, destination: Layo
     algorithm: 0,
     slope: 1
   }
+}
+
+/**
+ * Both kernels of a convolution of a shape that normalises what it reads, by which a device is asked
+ * whether it has them.
+ */
+export const normalisedProbes = (
+  { inChannels, outChannels, sourceLayout }: ConvolutionDimensions,
+  { stored, forward }: Pick<WeightLayouts, 'stored' | 'forward'>
+): readonly Kernel[] => {
+  const tile = { batch: 1, channels: inChannels, height: probeExtent, width: probeExtent, layout: layoutCode(sourceLayout) }
+  const fields = { ...tile, groups: inChannels, perImage: 0, epsilon: 1e-5, slope: 0, outChannels }
+  return [
+    { kind: 'normalisedConvolutionForward', ...fields, weightLayout: layoutCode(forward), outSlope: 1 },
+    { kind: 'normalisedConvolutionBackwardWeights', ...fields, weightLayout: layoutCode(stored) }
+  ]
 }
 
 /**

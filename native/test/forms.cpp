@@ -124,6 +124,15 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       const Form form = tile(decode<Normalise>(kernel));
       return {form, statistics, plain, plain, form, doubles};
     }
+    case KernelKind::normalisedConvolutionForward:
+    case KernelKind::normalisedConvolutionBackwardWeights: {
+      const auto c = decode<NormalisedConvolution>(kernel);
+      const Form source = tile(c), destination = activation(c.layout, c.batch, c.outChannels, c.height, c.width);
+      const Form matrix = weights(c.weightLayout, c.outChannels, c.channels, 1, 1, 1);
+      if (kernel.kind == KernelKind::normalisedConvolutionForward)
+        return {source, statistics, plain, plain, matrix, plain, destination, other};
+      return {source, statistics, plain, plain, destination, matrix, plain, other};
+    }
     case KernelKind::normaliseParameters:
       return {doubles, plain, plain};
     case KernelKind::normaliseBackward: {

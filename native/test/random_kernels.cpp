@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/expression.hpp"
+#include "kernels/normalised_convolution.hpp"
 
 namespace tilefold::test {
 namespace {
@@ -319,6 +320,10 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
     case KernelKind::normaliseForward:
     case KernelKind::normaliseBackwardReduce:
       return normalise(random);
+    case KernelKind::normalisedConvolutionForward:
+      return append(normalise(random), {count(40), 0, static_cast<double>(number(random, 0, 2)) / 2});
+    case KernelKind::normalisedConvolutionBackwardWeights:
+      return append(normalise(random), {count(40), 0});
     case KernelKind::normaliseParameters:
       return {count(3), count(40)};
     case KernelKind::normaliseBackward:
@@ -429,6 +434,19 @@ Kernel convolutionIn(Kernel kernel, Device& device, Random& random) {
   return kernel;
 }
 
+bool normalisesOnLoad(KernelKind kind) {
+  return kind == KernelKind::normalisedConvolutionForward || kind == KernelKind::normalisedConvolutionBackwardWeights;
+}
+
+Kernel normalisedConvolutionIn(Kernel kernel, Device& device) {
+  setField(kernel, "layout", device.activationLayout(decode<NormalisedConvolution>(kernel).channels, false));
+  const auto c = decode<NormalisedConvolution>(kernel);
+  const Kernel plain = convolutionOf(KernelKind::normalisedConvolutionForward, c, wholeTile(c));
+  const Device::WeightLayouts weights = device.weightLayouts(plain);
+  setField(kernel, "weightLayout", kernel.kind == KernelKind::normalisedConvolutionForward ? weights.forward : weights.stored);
+  return kernel;
+}
+
 Kernel reorderIn(Kernel kernel, Device& device, Random& random) {
   const auto r = decode<WeightReorder>(kernel);
   const auto d = [](std::int64_t value) { return static_cast<double>(value); };
@@ -479,6 +497,18 @@ std::int64_t number(Random& random, std::int64_t least, std::int64_t most) {
   return std::uniform_int_distribution<std::int64_t>(least, most)(random);
 }
 
+bool hasKernel(KernelKind kind, Device& device) {
+  if (!normalisesOnLoad(kind)) return true;
+  if (device.properties()) return false;
+  Random random(1);
+  try {
+    device.compile(normalisedConvolutionIn(randomKernel(kind, random), device));
+    return true;
+  } catch (const Failure&) {
+    return false;
+  }
+}
+
 Kernel randomKernel(KernelKind kind, Random& random) { return {kind, fieldsOf(kind, random)}; }
 
 Kernel inLayouts(const Kernel& plain, Device& device, Random& random) {
@@ -487,6 +517,9 @@ Kernel inLayouts(const Kernel& plain, Device& device, Random& random) {
     case KernelKind::convolutionBackwardData:
     case KernelKind::convolutionBackwardWeights:
       return convolutionIn(plain, device, random);
+    case KernelKind::normalisedConvolutionForward:
+    case KernelKind::normalisedConvolutionBackwardWeights:
+      return normalisedConvolutionIn(plain, device);
     case KernelKind::reorderWeights:
     case KernelKind::castWeights:
       return reorderIn(plain, device, random);

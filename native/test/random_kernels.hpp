@@ -14,6 +14,8 @@ using Random = std::mt19937_64;
 std::int64_t number(Random& random, std::int64_t least, std::int64_t most);
 
 Kernel randomKernel(KernelKind kind, Random& random);
+// A GPU has none that normalise on load, nor has a processor where oneDNN has no such products.
+bool hasKernel(KernelKind kind, Device& device);
 
 // What small ones seldom reach: sums over many threads, long rows, windows that tile their input,
 // shapes that make whole vectors.

@@ -22,7 +22,7 @@ class Maker {
     program.step.parameters.images.resize(2);
     for (int i = 0; i < 4; ++i) {
       KernelKind kind = KernelKind::loadImage;
-      while (kind == KernelKind::loadImage) kind = static_cast<KernelKind>(number(random_, 0, kernelKindCount - 1));
+      while (kind == KernelKind::loadImage || !hasKernel(kind, device_)) kind = static_cast<KernelKind>(number(random_, 0, kernelKindCount - 1));
       addKernel(kernels, kind);
     }
     addition_ = kernels.size();

@@ -1,6 +1,16 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { type DeviceModel, type Kernel, type ProfiledModel, isConvolution, keyOfKernel, smallerKernel, stageGraph } from '../../staging'
+import {
+  type DeviceModel,
+  type Kernel,
+  type PlanRequest,
+  type ProfiledModel,
+  isConvolution,
+  keyOfKernel,
+  plansOnLoad,
+  smallerKernel,
+  stageGraph
+} from '../../staging'
 import type { Failure } from '../failure'
 import { type SetupGraph, planRequest, stagingFailure } from './plan-network'
 import { launchCounts } from './program-statistics'
@@ -29,6 +39,9 @@ export const algorithmVariants = ({ algorithms }: DeviceModel, kernel: Kernel): 
   return [direct, ...others.map(({ algorithm }) => ({ ...kernel, algorithm }))]
 }
 
+/** Without a limit: a plan that stores what another does not may need more. */
+const onlyGiven = ({ budget: _, hostBudget: __, memory: ___, ...request }: PlanRequest): PlanRequest => request
+
 /** The kernels that plans launch, those first that take the most of the plans' predicted time. */
 export const launchedKernels = (
   { setups, built, until = Infinity, ...watching }: WantedPlans,
@@ -39,19 +52,31 @@ export const launchedKernels = (
     if (performance.now() >= until) break
     const staged = pipe(
       planRequest({ ...built, setup }, { known: device, ...pickWatching(watching) }),
-      E.chain((request) => E.mapLeft(stagingFailure)(stageGraph(built.graph, request)))
+      E.chain((request) =>
+        pipe(
+          stageGraph(built.graph, request),
+          E.chain((one) =>
+            pipe(
+              setup.exactKernels ? [] : plansOnLoad(one, request.device),
+              E.traverseArray((given) => stageGraph(built.graph, { ...onlyGiven(request), given })),
+              E.map((others) => [one, ...others])
+            )
+          ),
+          E.mapLeft(stagingFailure)
+        )
+      )
     )
     if (E.isLeft(staged)) {
       // A budget that nothing fits has no kernels.
       if (staged.left.code === 'budget') continue
       return staged
     }
-    const { program } = staged.right
-    for (const [index, count] of launchCounts(program.step)) {
-      const kernel = program.kernels[index]!
-      const before = launched.get(keyOfKernel(kernel))?.milliseconds ?? 0
-      launched.set(keyOfKernel(kernel), { kernel, milliseconds: before + count * device.milliseconds(kernel) })
-    }
+    for (const { program } of staged.right)
+      for (const [index, count] of launchCounts(program.step)) {
+        const kernel = program.kernels[index]!
+        const before = launched.get(keyOfKernel(kernel))?.milliseconds ?? 0
+        launched.set(keyOfKernel(kernel), { kernel, milliseconds: before + count * device.milliseconds(kernel) })
+      }
   }
   return E.right([...launched.values()].sort((a, b) => b.milliseconds - a.milliseconds))
 }

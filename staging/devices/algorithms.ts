@@ -44,6 +44,7 @@ export const withExactKernels = (device: DeviceModel): DeviceModel => {
   return {
     ...device,
     winograd: () => false,
+    normaliseOnLoad: () => false,
     ...(algorithms && { algorithms: (kernel) => algorithms(kernel).filter((one) => isExact(kernel.kind, one)) })
   }
 }

@@ -58,6 +58,11 @@ export interface DeviceModel {
    */
   readonly winograd: (convolution: ConvolutionDimensions) => boolean
   /**
+   * Tells whether the device has this convolution, of 1x1 kernels with a stride of 1, as one that
+   * normalises what it reads (staging/kernels/families/normalised-convolution.ts).
+   */
+  readonly normaliseOnLoad: (convolution: ConvolutionDimensions) => boolean
+  /**
    * Algorithms that compute this kernel (given with algorithm 0) from the same layouts, fastest
    * first by the device's own heuristics; 0 need not be among them. Absent where there is never a
    * choice.

@@ -154,6 +154,7 @@ export const gpuModel = (
     activationLayout: (_, input) => (input ? layouts.input : layouts.activation),
     weightLayouts: () => ({ stored: layouts.weights.forward, ...layouts.weights }),
     winograd: () => false,
+    normaliseOnLoad: () => false,
     indicesBytes: (kernel) => (kernel.kind === 'maxPoolForward' ? maxPoolIndicesBytes(kernel) : 0),
     viewAlignment: vectorBytes,
     algorithms,

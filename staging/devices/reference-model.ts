@@ -13,6 +13,7 @@ export const referenceModel = (precision: Precision): DeviceModel => ({
   activationLayout: () => 'plain',
   weightLayouts: () => ({ stored: 'plain', forward: 'plain', backwardData: 'plain' }),
   winograd: () => false,
+  normaliseOnLoad: () => true,
   scratchBytes: () => 0,
   indicesBytes: (kernel) =>
     kernel.kind === 'maxPoolForward' ? 4 * kernel.batch * kernel.inChannels * kernel.outHeight * kernel.outWidth : 0,

@@ -148,6 +148,19 @@ export const kernelFields = {
   groupedTile,
   /** `add` 1 adds to the gradient of the input, of backward. */
   normalise: { ...groupedTile, ...reals('epsilon'), ...multipliers('slope'), ...flags('add') },
+  /**
+   * A 1x1 convolution with a stride of 1 of a normalised tile, whose layout its result has too.
+   * `slope`: of the rectifier between the two; `outSlope`: of that behind the convolution, of
+   * forward.
+   */
+  normalisedConvolution: {
+    ...groupedTile,
+    ...reals('epsilon'),
+    ...multipliers('slope'),
+    ...integers('outChannels'),
+    ...layouts('weightLayout'),
+    ...multipliers('outSlope')
+  },
   /** Some channels of every pixel, from one tile to another. */
   copyChannels: {
     ...sizes('batch', 'height', 'width', 'count'),
@@ -201,4 +214,4 @@ export const kernelFields = {
 } as const satisfies { readonly [name: string]: Fields }
 
 /** A struct's last field, where a kernel does not have it. */
-export const absentFields = { slope: 1, add: false }
+export const absentFields = { slope: 1, outSlope: 1, add: false }

@@ -4,6 +4,7 @@ import { linearKernels } from './families/linear'
 import { lossKernels } from './families/loss'
 import { movementKernels } from './families/movement'
 import { normalisationKernels } from './families/normalisation'
+import { normalisedConvolutionKernels } from './families/normalised-convolution'
 import { optimizerKernels } from './families/optimizer'
 import { pointwiseKernels } from './families/pointwise'
 import { poolingKernels } from './families/pooling'
@@ -29,7 +30,8 @@ export const kernelTable = {
   ...resamplingKernels,
   ...movementKernels,
   ...lossKernels,
-  ...optimizerKernels
+  ...optimizerKernels,
+  ...normalisedConvolutionKernels
 }
 
 /** The name of a kernel. */
@@ -60,6 +62,9 @@ export type ConvolutionKernel = Extract<Kernel, { readonly algorithm: number }>
 
 /** Tells whether devices have several algorithms for a kernel. */
 export const isConvolution = (kernel: Kernel): kernel is ConvolutionKernel => 'algorithm' in kernel
+
+/** Tells whether a kernel may have scratch on the cpu device. */
+export const takesScratch = ({ kind }: Kernel): boolean => 'scratch' in getKernelRow(kind).operands
 
 /** A kernel's fields by their names, whatever its kind. */
 export const getFields = (kernel: Kernel): Readonly<Record<string, number | readonly number[] | undefined>> =>

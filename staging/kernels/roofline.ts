@@ -86,6 +86,22 @@ const convolution = (k: ConvolutionKernel): Work => {
   }
 }
 
+/** As the convolution alone, which reads and writes as much; normalising passes the caches only. */
+const normalisedConvolution = (k: KernelOf<'normalisedConvolutionForward' | 'normalisedConvolutionBackwardWeights'>): Work => {
+  const pixels = k.batch * k.height * k.width
+  const isForward = k.kind === 'normalisedConvolutionForward'
+  return {
+    flops: pixels * k.channels * (2 * k.outChannels + 4),
+    products: {
+      rows: isForward ? pixels : k.outChannels,
+      columns: isForward ? k.outChannels : k.channels,
+      count: 1,
+      isDepthShared: !isForward
+    },
+    elements: pixels * (k.channels + k.outChannels) + k.channels * k.outChannels
+  }
+}
+
 const pool = (k: Pool): Work => {
   const outputs = k.batch * k.inChannels * k.outHeight * k.outWidth
   return { flops: outputs * k.kernelHeight * k.kernelWidth, elements: k.batch * k.inChannels * k.inHeight * k.inWidth + outputs }
@@ -228,6 +244,8 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   normaliseBackwardReduce: tile(2),
   normaliseParameters: ({ images, channels }) => ({ flops: 0, elements: 0, parameters: (4 * images + 2) * channels }),
   normaliseBackward: (k) => tile(k.add === 1 ? 4 : 3)(k),
+  normalisedConvolutionForward: normalisedConvolution,
+  normalisedConvolutionBackwardWeights: normalisedConvolution,
   addForward: launchedWork(3),
   copyChannels: (k) => ({ flops: 0, elements: (k.add === 1 ? 3 : 2) * k.batch * k.count * k.height * k.width }),
   pointwiseForward: expressionFlops(2),
@@ -263,6 +281,9 @@ export const productFlops = (kernel: Kernel): number => {
     case 'convolutionBackwardData':
     case 'convolutionBackwardWeights':
       return convolution({ ...kernel, algorithm: 0 }).flops
+    case 'normalisedConvolutionForward':
+    case 'normalisedConvolutionBackwardWeights':
+      return 2 * kernel.batch * kernel.height * kernel.width * kernel.channels * kernel.outChannels
     case 'linearForward':
     case 'linearBackwardData':
     case 'linearBackwardWeights':

@@ -6,12 +6,13 @@ import type { ConvolutionKernel } from '../kernels/kernels'
 import { algorithmWithin, scratchFor } from '../lowering/scope/workspace'
 import { windowFields } from '../kernels/window-fields'
 import type { OpStep } from '../lowering/scope/op-step'
-import type { NodeParameters, ParameterTensor } from '../lowering/scope/parameter-tensor'
 import { arenaOperand, noOperand, offsetBy, zeroStrides } from '../lowering/ir/builder'
 import { weightsIn } from '../lowering/scope/parameters'
 import { hasSlices } from '../lowering/scope/weight-slices'
+import { requireParameters } from './require-parameters'
 import { weightAndBias, type NodeFor, type OpLowering } from './op-lowering'
 import type { TileScope } from '../lowering/scope/scope'
+import { normalisedBackwardWeights, normalisedForward } from './normalised-convolution'
 import { launchInSlices } from './winograd-slices'
 
 /** Returns the access map of an op that slides a window. */
@@ -60,14 +61,6 @@ const chooseKernel = <K extends ConvolutionKernel>(scope: TileScope, isTransform
   return algorithm === 0 ? direct : kernelBy(algorithm)
 }
 
-/** Returns the parameters of an op that always has weights. */
-export const requireParameters = (
-  parameters: NodeParameters | undefined
-): { readonly weight: ParameterTensor; readonly bias: ParameterTensor | undefined } => ({
-  weight: parameters!.weight!,
-  bias: parameters!.bias
-})
-
 /** Convolution by windows, with groups and dilation; by Winograd where a plan says so. */
 export const conv2d: OpLowering<'conv2d'> = {
   access: windowAccess,
@@ -76,9 +69,16 @@ export const conv2d: OpLowering<'conv2d'> = {
   multiplyAdds: productsPerOutput,
   weightForms: (device, { args, input }, sourceLayout) => {
     const { kernel, stride, dilation, padding } = toWindow(args)
+    const { top, bottom, left, right } = padding
     const { out, groups = 1 } = args
     const shape = { inChannels: input[1], outChannels: out, groups, kernel, stride, dilation, padding, sourceLayout }
-    return { ...device.weightLayouts(shape), transformable: device.winograd(shape), groups }
+    const isPointwise = kernel[0] * kernel[1] * stride[0] * stride[1] === 1 && groups === 1 && top + bottom + left + right === 0
+    return {
+      ...device.weightLayouts(shape),
+      transformable: device.winograd(shape),
+      normalisable: isPointwise && device.normaliseOnLoad(shape),
+      groups
+    }
   },
   readsImageLayout: true,
   saves: { input: 'for-weights' },
@@ -86,6 +86,7 @@ export const conv2d: OpLowering<'conv2d'> = {
   fusesRectifier: 'forward',
   outputLayout: ({ device }, _, { args }) => device.activationLayout(args.out, false),
   forward: (scope, step) => {
+    if (step.normaliser !== undefined) return normalisedForward(scope, step, step.normaliser)
     const { weight, bias } = requireParameters(step.parameters)
     const transformed = scope.winograd.get(weight)
     const layout = transformed === undefined ? weight.forwardLayout : 'winogradForward'
@@ -123,7 +124,8 @@ export const conv2d: OpLowering<'conv2d'> = {
     const { weight } = requireParameters(step.parameters)
     const { address: destinationGradient } = gradients.destination!
     const transformed = scope.winograd.get(weight)
-    if (gradients.weight !== noOperand) {
+    if (gradients.weight !== noOperand && step.normaliser !== undefined) normalisedBackwardWeights(scope, step, step.normaliser, gradients)
+    else if (gradients.weight !== noOperand) {
       const weights = chooseKernel(scope, transformed !== undefined, (algorithm) => ({
         kind: 'convolutionBackwardWeights' as const,
         ...fields(step, step.source.layout, weight.layout, algorithm)

@@ -71,7 +71,14 @@ export const getNodeLowering = (node: Node): OpLowering<Op> => {
 export const getWeightForms = (device: DeviceModel, node: Node, source: Layout): WeightForms =>
   getNodeLowering(node).weightForms?.(device, node, source) ?? plainWeights
 
-const plainWeights: WeightForms = { stored: 'plain', forward: 'plain', backwardData: 'plain', transformable: false, groups: 1 }
+const plainWeights: WeightForms = {
+  stored: 'plain',
+  forward: 'plain',
+  backwardData: 'plain',
+  transformable: false,
+  normalisable: false,
+  groups: 1
+}
 
 /** Whether an op draws random numbers, by its position. */
 export const isRandom = (node: Node): boolean => getOpLowering(node.op).withoutRandomness !== undefined

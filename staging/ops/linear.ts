@@ -3,7 +3,8 @@ import { layoutCode } from '../kernels/layout'
 import { arenaOperand, noOperand } from '../lowering/ir/builder'
 import { weightsIn } from '../lowering/scope/parameters'
 import type { TileTensor } from '../lowering/ir/tile-tensor'
-import { productsPerOutput, requireParameters } from './convolution'
+import { productsPerOutput } from './convolution'
+import { requireParameters } from './require-parameters'
 import { plainLayout, weightAndBias, type OpLowering } from './op-lowering'
 
 const reorderFields = ({ extents: [batch, channels, height, width] }: TileTensor) => ({ batch, channels, height, width })

@@ -9,7 +9,7 @@ import { weightsIn } from '../lowering/scope/parameters'
 import { freshTile, inLayout, reorderTile } from '../lowering/scope/copies'
 import { tileFields } from '../lowering/scope/regions'
 import type { TileScope } from '../lowering/scope/scope'
-import { requireParameters } from './convolution'
+import { requireParameters } from './require-parameters'
 import { weightAndBias, type NodeFor, type OpLowering } from './op-lowering'
 
 type TransposedStep = OpStep<NodeFor<'convTranspose2d'>>
@@ -65,7 +65,7 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
       padding: sides,
       sourceLayout
     })
-    return { ...layouts, transformable: false, groups }
+    return { ...layouts, transformable: false, normalisable: false, groups }
   },
   backwardReadsStored: true,
   saves: { input: 'for-weights' },

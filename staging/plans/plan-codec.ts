@@ -59,6 +59,7 @@ const segment = strictObject<PlanFileSegment>(
   {
     winograd: names,
     slicedWinograd: names,
+    normaliseOnLoad: names,
     workspace: count,
     prefetch: t.literal(true),
     hostTensors: names,

@@ -6,7 +6,7 @@ import { activationElements } from '../kernels/layout'
 import type { ModelScope } from '../lowering/scope/scope'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
-import { createPasses, segmentPasses } from '../lowering/tile/pass'
+import { createPasses, segmentPasses, withAllOnLoad } from '../lowering/tile/pass'
 import { alignUp } from '../placement/placement'
 import { boundaryTensors, isLiveAfter } from '../graph/boundary-tensors'
 import { segmentTiling } from '../graph/tiling'
@@ -59,7 +59,7 @@ export const readBytesEstimator = (scope: ModelScope): ((span: Span) => ReadByte
   const sizes = heldBytes(scope)
   const { graph } = scope
   return ({ from, to }) => {
-    const { readsInput } = createPasses(scope, { from, to })('recompute')
+    const { readsInput } = createPasses(scope, withAllOnLoad(scope, { from, to }))('recompute')
     const isRead = (tensor: number): boolean => graph.readers[tensor]!.some((reader) => from <= reader && reader < to && readsInput(reader))
     let [all, own, count] = [0, 0, 0]
     for (let tensor = from + 1; tensor <= to; tensor++) {

@@ -10,7 +10,15 @@ import type { Span } from '../graph/span'
 import type { StrategyName } from '../../dsl'
 
 /** How the convolutions of a segment are computed. */
-export type Variant = Pick<Segment, 'winograd' | 'slicedWinograd' | 'workspace'>
+export interface Variant extends Pick<Segment, 'winograd' | 'slicedWinograd' | 'normaliseOnLoad' | 'workspace'> {
+  /**
+   * In place of `normaliseOnLoad` where forward runs again: what is normalised on load need not be
+   * normalised once more for backward.
+   */
+  readonly onLoadAgain?: readonly number[]
+  /** The position of the normalisation of each convolution on load. */
+  readonly normalisations?: ReadonlyMap<number, number>
+}
 
 /**
  * How the convolutions of a span may be computed, the fastest first: without tiles, none takes less

@@ -2,6 +2,7 @@ import type { DeviceModel } from '../devices/device-model'
 import type { StepGraph } from '../graph/step-graph'
 import type { Span } from '../graph/span'
 import type { Segment } from '../plans/plan'
+import { decidedBy, withNormalisationOnLoad } from './normalise-on-load'
 import type { Segmentation, Variant, Variants } from './strategy'
 import { winogradVariants } from './winograd'
 import { workspaceVariants } from './workspace'
@@ -11,26 +12,31 @@ import { workspaceVariants } from './workspace'
  * transformed weights, or nothing.
  */
 export const createVariants = (graph: StepGraph, device: DeviceModel): Variants =>
-  device.algorithms === undefined ? winogradVariants(graph, device) : workspaceVariants(graph, device)
+  device.algorithms === undefined
+    ? withNormalisationOnLoad(graph, device, winogradVariants(graph, device))
+    : workspaceVariants(graph, device)
 
 /**
- * The last variant of a span, which takes least: of Winograd that is none, for which nothing need
+ * The last variant of a span, which takes least: by no Winograd, and all on load that can be, for which nothing need
  * be timed.
  */
-export const findLastVariant = (device: DeviceModel, variants: () => Variants, span: Span): Variant =>
-  device.algorithms === undefined ? {} : variants()(span).at(-1)!
+export const findLastVariant = (device: DeviceModel, variants: () => Variants, onLoad: (span: Span) => Variant, span: Span): Variant =>
+  device.algorithms === undefined ? onLoad(span) : variants()(span).at(-1)!
 
 /** A segmentation with the variants of the whole graph. */
 export const withVariants = (variants: Variants, segments: Segmentation): readonly Segmentation[] =>
-  variants({ from: 0, to: segments[segments.length - 1]!.to }).map(({ winograd = [], slicedWinograd = [], workspace }) =>
+  variants({ from: 0, to: segments[segments.length - 1]!.to }).map((variant) =>
     segments.map((segment): Segment => {
-      const [inside, sliced] = [winograd, slicedWinograd].map((positions) =>
+      const { winograd = [], slicedWinograd = [], normaliseOnLoad = [], workspace } = decidedBy(variant, segment.recompute)
+      const [inside, sliced, loading] = [winograd, slicedWinograd, normaliseOnLoad].map((positions) =>
         positions.filter((position) => segment.from <= position && position < segment.to)
       )
+      const onLoad = loading!.filter((position) => segment.from <= variant.normalisations!.get(position)!)
       return {
         ...segment,
         ...(inside!.length > 0 && { winograd: inside! }),
         ...(sliced!.length > 0 && { slicedWinograd: sliced! }),
+        ...(onLoad.length > 0 && { normaliseOnLoad: onLoad }),
         ...(workspace !== undefined && { workspace })
       }
     })

@@ -6,6 +6,7 @@ import { linearRegions } from './regions/linear'
 import { lossRegions } from './regions/loss'
 import { copiesWholeBlocks, movementRegions } from './regions/movement'
 import { normalisationRegions } from './regions/normalisation'
+import { normalisedConvolutionRegions } from './regions/normalised-convolution'
 import { optimizerRegions } from './regions/optimizer'
 import { pointwiseRegions } from './regions/pointwise'
 import { poolingRegions } from './regions/pooling'
@@ -22,7 +23,8 @@ const rows: RegionRows<KernelKind> = {
   ...resamplingRegions,
   ...movementRegions,
   ...lossRegions,
-  ...optimizerRegions
+  ...optimizerRegions,
+  ...normalisedConvolutionRegions
 }
 
 /** The bytes that a kernel touches of an operand, and what it does with them. */

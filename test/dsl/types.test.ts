@@ -381,6 +381,7 @@ types('plans: right, or the same sentence', () => {
           return { ...right, input: [2, 3, 16, 16 + place].slice(place === 3 ? 1 : 0) }
         case 10:
           if (place % 4 === 3) return changed({ slicedWinograd: [name] })
+          if (place % 4 === 2) return changed({ normaliseOnLoad: [name] })
           return changed({ winograd: [place === 1 ? 'features.9' : 'features.0', name].slice(place > 1 ? 1 : 0) })
         case 12:
           return { ...right, swapSchedule: [{ ...interval, tensor: `${['output', 'indices', 'weights'][place % 3]} of ${name}` }] }
@@ -454,6 +455,7 @@ types('plans: right, or the same sentence', () => {
     'is not in this segment',
     'is no convolution but',
     'slicedWinograd: ',
+    'normaliseOnLoad: ',
     'hostTensors: there is no layer',
     'bands of rows',
     'right after forward',

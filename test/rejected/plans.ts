@@ -70,6 +70,7 @@ export const accepted = [
     ...right,
     segments: [{ ...first, winograd: ['features.0'], slicedWinograd: ['features.0'] }, { ...second, slicedWinograd: [] }, last]
   }),
+  planFor(network)({ ...right, segments: [first, { ...second, normaliseOnLoad: ['features.3'] }, { ...last, normaliseOnLoad: [] }] }),
   planFor(network)({ ...right, segments: [{ ...first, prefetch: true }, second, last] }),
   planFor(network)({
     ...right,
@@ -638,6 +639,26 @@ planFor(network)({
       winograd: [
         // expects: segment 3..6: winograd: features.0 is not in this segment
         'features.0'
+      ]
+    },
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    first,
+    {
+      ...second,
+      normaliseOnLoad: [
+        'features.3',
+        // expects: segment 3..6: normaliseOnLoad: features.0 is not in this segment
+        'features.0',
+        // expects: segment 3..6: normaliseOnLoad: there is no layer features.9
+        'features.9',
+        // expects: segment 3..6: normaliseOnLoad: 1 is no convolution but leakyRelu
+        '1'
       ]
     },
     last

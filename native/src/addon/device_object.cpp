@@ -20,12 +20,14 @@ Kernel kernelOf(const Napi::CallbackInfo& info, std::initializer_list<KernelKind
   throw Failure(std::string(kernelInfo(kernels[0].kind).name) + " has no such operand");
 }
 
+constexpr auto withScratch = {KernelKind::convolutionForward, KernelKind::convolutionBackwardData, KernelKind::convolutionBackwardWeights,
+                              KernelKind::normalisedConvolutionForward, KernelKind::normalisedConvolutionBackwardWeights};
 constexpr auto convolutions = {KernelKind::convolutionForward, KernelKind::convolutionBackwardData, KernelKind::convolutionBackwardWeights};
 
 using Queries = std::shared_ptr<DeviceQueries>;
 
 Napi::Value scratchBytes(const Napi::CallbackInfo& info, const Queries& queries) {
-  const Kernel kernel = kernelOf(info, convolutions);
+  const Kernel kernel = kernelOf(info, withScratch);
   return Napi::Number::New(info.Env(), static_cast<double>(queries->ask([&](Device& device) { return device.scratchBytes(kernel); })));
 }
 

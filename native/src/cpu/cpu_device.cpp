@@ -17,6 +17,7 @@
 #include "linear.hpp"
 #include "max_pool.hpp"
 #include "normalisation.hpp"
+#include "normalised_convolution.hpp"
 #include "onednn.hpp"
 #include "pixel_loss.hpp"
 #include "pointwise.hpp"
@@ -134,6 +135,9 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
       return {cpu::normaliseBackwardReduce<T>(decode<Normalise>(kernel)), "tilefold"};
     case KernelKind::normaliseBackward:
       return {cpu::normaliseBackward<T>(decode<Normalise>(kernel)), "tilefold"};
+    case KernelKind::normalisedConvolutionForward:
+    case KernelKind::normalisedConvolutionBackwardWeights:
+      return cpu::compileNormalisedConvolution<T>(kernel.kind, decode<NormalisedConvolution>(kernel), threads);
     case KernelKind::addForward:
       return {cpu::addForward<T>(decode<Rectifier>(kernel)), "tilefold"};
     case KernelKind::copyChannels:
@@ -190,6 +194,12 @@ class CpuDevice : public Device {
         case KernelKind::convolutionBackwardWeights:
           return isBf16() ? cpu::convolutionScratchBytes<Bfloat16>(kernel.kind, decode<Convolution>(kernel), threads_)
                           : cpu::convolutionScratchBytes<float>(kernel.kind, decode<Convolution>(kernel), threads_);
+        case KernelKind::normalisedConvolutionForward:
+        case KernelKind::normalisedConvolutionBackwardWeights: {
+          const auto c = decode<NormalisedConvolution>(kernel);
+          return isBf16() ? cpu::normalisedConvolutionScratchBytes<Bfloat16>(kernel.kind, c, threads_)
+                          : cpu::normalisedConvolutionScratchBytes<float>(kernel.kind, c, threads_);
+        }
         default:
           return 0;
       }

@@ -466,6 +466,28 @@ const std::vector<KernelInfo>& kernelTable() {
        false,
        {{"source", Use::read, false, false},
         {"destination", Use::write, false, false}}},
+      {"normalisedConvolutionForward",
+       {"batch", "channels", "height", "width", "layout", "groups", "perImage", "epsilon", "slope", "outChannels", "weightLayout", "outSlope"},
+       false,
+       {{"source", Use::read, false, false},
+        {"moments", Use::read, false, false},
+        {"scale", Use::read, true, false},
+        {"shift", Use::read, true, false},
+        {"weights", Use::read, false, false},
+        {"bias", Use::read, true, false},
+        {"destination", Use::write, false, false},
+        {"scratch", Use::scratch, true, false}}},
+      {"normalisedConvolutionBackwardWeights",
+       {"batch", "channels", "height", "width", "layout", "groups", "perImage", "epsilon", "slope", "outChannels", "weightLayout"},
+       false,
+       {{"source", Use::read, false, false},
+        {"moments", Use::read, false, false},
+        {"scale", Use::read, true, false},
+        {"shift", Use::read, true, false},
+        {"destinationGradient", Use::read, false, false},
+        {"weightGradient", Use::write, false, false},
+        {"biasGradient", Use::write, true, false},
+        {"scratch", Use::scratch, true, false}}},
   };
   return table;
 }
@@ -688,6 +710,14 @@ Normalise::Normalise(FieldReader& f)
       epsilon(f.number()),
       slope(f.number()),
       add(f.end() ? false : f.flag()) {}
+
+NormalisedConvolution::NormalisedConvolution(FieldReader& f)
+    : GroupedTile(f),
+      epsilon(f.number()),
+      slope(f.number()),
+      outChannels(f.integer()),
+      weightLayout(f.layout()),
+      outSlope(f.end() ? 1 : f.number()) {}
 
 CopyChannels::CopyChannels(FieldReader& f)
     : batch(f.integer()),

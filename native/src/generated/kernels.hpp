@@ -78,7 +78,9 @@ enum class KernelKind : int {
   adam,
   sumSquares,
   clipGradient,
-  squareRoot
+  squareRoot,
+  normalisedConvolutionForward,
+  normalisedConvolutionBackwardWeights
 };
 
 // The fields of kernels, read in order (kernel_fields.hpp).
@@ -353,6 +355,15 @@ struct Normalise : GroupedTile {
   double epsilon;
   double slope;
   bool add;
+};
+
+struct NormalisedConvolution : GroupedTile {
+  explicit NormalisedConvolution(FieldReader& f);
+  double epsilon;
+  double slope;
+  std::int64_t outChannels;
+  Layout weightLayout;
+  double outSlope;
 };
 
 struct CopyChannels {

@@ -8,7 +8,8 @@ namespace {
 void checkFields(const Kernel& kernel) {
   using CheckFamily = bool (*)(const Kernel&);
   constexpr CheckFamily families[] = {checkConvolution, checkLinear,   checkPointwise, checkPooling,  checkNormalisation,
-                                      checkResampling,  checkMovement, checkLoss,      checkOptimizer};
+                                      checkResampling,  checkMovement, checkLoss,      checkOptimizer,
+                                      checkNormalisedConvolution};
   for (const CheckFamily checkFamily : families)
     if (checkFamily(kernel)) return;
   throw Failure("nothing says what its numbers must satisfy");

@@ -15,6 +15,7 @@ bool checkLinear(const Kernel& kernel);
 bool checkLoss(const Kernel& kernel);
 bool checkMovement(const Kernel& kernel);
 bool checkNormalisation(const Kernel& kernel);
+bool checkNormalisedConvolution(const Kernel& kernel);
 bool checkOptimizer(const Kernel& kernel);
 bool checkPointwise(const Kernel& kernel);
 bool checkPooling(const Kernel& kernel);

@@ -205,6 +205,17 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
       if (kernel.kind == KernelKind::normaliseBackwardReduce) return {tile, rows, parameters, parameters, tile, doubles(sums)};
       return {tile, rows, parameters, parameters, doubles(sums), tile, tile};
     }
+    case KernelKind::normalisedConvolutionForward:
+    case KernelKind::normalisedConvolutionBackwardWeights: {
+      const auto c = decode<NormalisedConvolution>(kernel);
+      const OperandExtent source = e.tile(c), rows = moments(statisticsRows(c)), parameters = e.parameters(c.channels);
+      const OperandExtent destination = e.activation(c.layout, c.batch, c.outChannels, c.height, c.width);
+      const OperandExtent bias = e.parameters(c.outChannels), scratch = sized(device.scratchBytes(kernel), 8);
+      const std::int64_t matrix = weightElements(c.weightLayout, c.outChannels, c.channels, 1, 1, 1);
+      if (kernel.kind == KernelKind::normalisedConvolutionForward)
+        return {source, rows, parameters, parameters, e.elements(matrix), bias, destination, scratch};
+      return {source, rows, parameters, parameters, destination, e.parameters(matrix), bias, scratch};
+    }
     case KernelKind::normaliseParameters: {
       const auto p = decode<NormaliseParameters>(kernel);
       const std::int64_t sums = checkedMultiply(checkedMultiply(p.images, p.channels), 2);

@@ -10,7 +10,7 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
                                         compileExpression<T>,    compileGlobalPooling<T>, compileImage<T>,      compileLinear<T>,
                                         compileLoss<T>,          compileMovement<T>,   compileNormalisation<T>, compileOptimizer<T>,
                                         compilePadding<T>,       compilePixelLoss<T>,  compilePointwise<T>,     compilePooling<T>,
-                                        compileResampling<T>};
+                                        compileResampling<T>,    compileNormalisedConvolution<T>};
   for (const CompileFamily compileFamily : families)
     if (auto compiled = compileFamily(kernel)) return compiled;
   throw Failure(std::string("the reference device has no kernel ") + kernelInfo(kernel.kind).name);

@@ -31,6 +31,8 @@ std::unique_ptr<CompiledKernel> compileMovement(const Kernel& kernel);
 template <class T>
 std::unique_ptr<CompiledKernel> compileNormalisation(const Kernel& kernel);
 template <class T>
+std::unique_ptr<CompiledKernel> compileNormalisedConvolution(const Kernel& kernel);
+template <class T>
 std::unique_ptr<CompiledKernel> compileOptimizer(const Kernel& kernel);
 template <class T>
 std::unique_ptr<CompiledKernel> compilePadding(const Kernel& kernel);

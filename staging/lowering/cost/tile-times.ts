@@ -107,8 +107,9 @@ export const tiledSegmentTimer = (scope: ModelScope): ((segment: Segment, tiling
       )
   )
   return (segment, tiling) => {
-    const { grid, recompute, workspace, rematerialize } = segment
-    const alike = [structuralId(segment), recompute, workspace, rematerialize]
+    const { from, grid, recompute, workspace, rematerialize, normaliseOnLoad = [] } = segment
+    const onLoad = normaliseOnLoad.map((position) => position - from)
+    const alike = [structuralId(segment), recompute, workspace, rematerialize, onLoad]
     const key = [...alike, grid.B, grid.H, grid.W].join(';')
     let timer = timers.get(key)
     if (timer === undefined) {

@@ -1,8 +1,17 @@
 import type { Node } from '../../graph/graph'
+import type { NormalisationNode } from '../../graph/statistics'
 import type { ReadInterval } from '../../graph/axis-access'
 import type { UnplacedOperand } from '../ir/builder'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 import type { NodeParameters } from './parameter-tensor'
+
+/** A normalisation that a convolution applies to what it reads. */
+export interface NormaliserOnLoad {
+  readonly node: NormalisationNode
+  readonly position: number
+  /** Of the rectifier between the two; 1 where there is none. */
+  readonly slope: number
+}
 
 /** The step of one op on one tile: the node, and the tiles that it reads and writes. */
 export interface OpStep<N extends Node = Node> {
@@ -32,6 +41,8 @@ export interface OpStep<N extends Node = Node> {
    * ends, on whole tensors.
    */
   readonly isDifferentiated: boolean
+  /** What a convolution normalises by as it reads: its source is what the normalisation reads. */
+  readonly normaliser: NormaliserOnLoad | undefined
 }
 
 /** The node of a step, and the tiles that it reads and writes. */

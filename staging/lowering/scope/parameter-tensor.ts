@@ -24,6 +24,11 @@ export interface ParameterTensor {
   readonly updatedElements: number
   /** True if they are the weights of a convolution that the device also has by Winograd. */
   readonly transformable: boolean
+  /**
+   * True if they are the weights of a convolution that the device also has as one that normalises
+   * what it reads.
+   */
+  readonly normalisable: boolean
   /** How the parameter is trained; undefined where it is frozen. */
   readonly learning: TrainingParameters | undefined
   /**

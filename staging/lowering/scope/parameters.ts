@@ -22,6 +22,8 @@ import { copyElements } from './copies'
 export interface WeightForms extends WeightLayouts {
   /** Whether the device may transform them for Winograd. */
   readonly transformable: boolean
+  /** Whether the device has the convolution as one that normalises what it reads. */
+  readonly normalisable: boolean
   /** Groups of channels, each with weights of its own. */
   readonly groups: number
 }
@@ -34,7 +36,7 @@ const roundUp = (count: number, multiple: number): number => Math.ceil(count / m
  */
 export const parameterTensors = (
   node: Node,
-  { stored, forward, backwardData, transformable, groups }: WeightForms,
+  { stored, forward, backwardData, transformable, normalisable, groups }: WeightForms,
   { graph: { objective }, builder, parameterBytes }: Pick<ModelScope, 'graph' | 'builder' | 'parameterBytes'>
 ): NodeParameters | undefined => {
   if (node.parameters.length === 0) return undefined
@@ -62,6 +64,7 @@ export const parameterTensors = (
       elements,
       updatedElements,
       transformable: isWeight && transformable,
+      normalisable: isWeight && normalisable,
       learning,
       // Slices of weights are gathered as those of gradients are.
       buffer: resident({ kind: 'parameter', parameter: name }, sliced === undefined ? elements : kept),

@@ -30,7 +30,7 @@ export const differentiateEnd = ({ scope, code, pass }: SegmentBackward): void =
       // The op reads its output alone, of the shape of its input.
       ...{ sources: [tensor], source: tensor, destination: tensor },
       ...{ rows: rows!, columns: columns!, sourceRegion: region, destinationRegion: region },
-      ...{ parameters: undefined, indices: noOperand, slope: 1, isDifferentiated: false }
+      ...{ parameters: undefined, indices: noOperand, slope: 1, isDifferentiated: false, normaliser: undefined }
     },
     { destination: gradient!, sources: [gradient], source: gradient, weight: noOperand, bias: noOperand, backwardWeights: () => noOperand }
   )

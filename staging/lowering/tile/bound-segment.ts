@@ -102,6 +102,10 @@ export interface Pass {
    * backward.
    */
   readonly isFusedIntoPrevious: (position: number) => boolean
+  /** The normalisation that the convolution at a position applies to what it reads. */
+  readonly normaliserOf: (position: number) => number | undefined
+  /** Tells whether the op is a normalisation that the convolution which reads it applies. */
+  readonly isAppliedOnLoad: (position: number) => boolean
   /**
    * Returns the slope by which the op multiplies negative results, for the rectifier after it; 1
    * where there is none.

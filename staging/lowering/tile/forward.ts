@@ -3,7 +3,8 @@ import { isLoss } from '../../graph/graph'
 import { tileCount } from '../../graph/span'
 import { arenaOperand, noOperand, type UnplacedOperand } from '../ir/builder'
 import { makeIndicesKernel, runForward } from '../../ops'
-import type { OpStep, StepGeometry } from '../scope/op-step'
+import type { NormalisationNode } from '../../graph/statistics'
+import type { NormaliserOnLoad, OpStep, StepGeometry } from '../scope/op-step'
 import { regionExtents } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import { accumulate, accumulates, isSummedByTiles } from './accumulate'
@@ -21,6 +22,12 @@ const createIndices = ({ builder, device }: TileScope, step: StepGeometry): Unpl
     : arenaOperand(builder.buffer(tileIdentity('indices', step.node.name), device.indicesBytes(kernel)))
 }
 
+const findNormaliser = ({ scope, pass }: ForwardTile, position: number): NormaliserOnLoad | undefined => {
+  const found = pass.normaliserOf(position)
+  if (found === undefined) return undefined
+  return { node: scope.graph.nodes[found] as NormalisationNode, position: found, slope: pass.negativeSlopeOf(found) }
+}
+
 /** The op at a position, its operands fetched and its output given a place. */
 export const createStep = (tile: ForwardTile, position: number): OpStep => {
   const { scope, bound, body, pass, outputBuffers } = tile
@@ -32,9 +39,14 @@ export const createStep = (tile: ForwardTile, position: number): OpStep => {
     position,
     sources,
     source: sources[0]!,
-    destination: pass.fuses(position)
-      ? sources[0]!
-      : { address: outputBuffers.get(tensor)!, extents: regionExtents(destinationRegion, node.output[1]), layout: scope.layouts[tensor]! },
+    destination:
+      pass.fuses(position) || pass.isAppliedOnLoad(position)
+        ? sources[0]!
+        : {
+            address: outputBuffers.get(tensor)!,
+            extents: regionExtents(destinationRegion, node.output[1]),
+            layout: scope.layouts[tensor]!
+          },
     rows: body.runs[1].readings[index]!,
     columns: body.runs[2].readings[index]!,
     sourceRegion: body.read(index, node.inputs[0]!),
@@ -47,6 +59,7 @@ export const createStep = (tile: ForwardTile, position: number): OpStep => {
     indices: createIndices(scope, made),
     slope: pass.negativeSlopeOf(position),
     isDifferentiated: pass.isFusedIntoPrevious(position) || pass.endsWhole(position),
+    normaliser: findNormaliser(tile, position),
     ...made
   }
 }
@@ -57,7 +70,7 @@ export const runStep = (tile: ForwardTile, step: OpStep): void => {
   const { node, position, destination } = step
   const tensor = position + 1
   if (pass.mode === 'evaluate' && isLoss(node.op)) return exportPrediction(scope, step)
-  if (!pass.fuses(position)) {
+  if (!pass.fuses(position) && !pass.isAppliedOnLoad(position)) {
     if (accumulates(node)) accumulate(scope, step, pass)
     else runForward(scope, step)
   }

@@ -6,6 +6,7 @@ import type { Segment } from '../../plans/plan'
 import { getNodeLowering } from '../../ops'
 import type { ModelScope } from '../scope/scope'
 import type { ForwardMode, Pass } from './bound-segment'
+import { normalisedOnLoad, onLoadNormalisations } from './normalise-on-load'
 
 /**
  * Tells whether an op's backward reads its input: for the gradient of its input, or of a weight
@@ -50,6 +51,8 @@ interface Described {
   readonly mode: ForwardMode
   readonly isEndWhole: boolean
   readonly wanted: ReadonlySet<number>
+  /** The convolutions that normalise what they read, with the positions of the normalisations. */
+  readonly onLoad: ReadonlyMap<number, number>
 }
 
 const readersInside = ({ scope, span: { from, to } }: Described, tensor: number): readonly number[] =>
@@ -128,6 +131,8 @@ const findInPlaceConsumer = (described: Described, tensor: number): number | und
 const createPass = (described: Described): Pass => {
   const { nodes } = described.scope.graph
   const running = runningPositions(described)
+  const { onLoad } = described
+  const appliedOnLoad = new Set(onLoad.values())
   const runs = (position: number): boolean => running.has(position)
   const fuses = memoizeByNumber(
     (position: number): boolean => rectifies(described, position) && (runs(position) || isFusedIntoPrevious(described, position))
@@ -135,13 +140,15 @@ const createPass = (described: Described): Pass => {
   return {
     mode: described.mode,
     runs,
-    readsInput: (position) => isReadBackward(described, position),
+    readsInput: (position) => !onLoad.has(position) && isReadBackward(described, position),
     endsWhole: (position) => isEndWhole(described, position),
     isRead: (tensor) => readersInside(described, tensor).some((reader) => runs(reader) || isReadBackward(described, reader)),
     writes: memoizeByNumber((tensor) => writes(described, tensor)),
     inPlaceConsumerOf: memoizeByNumber((tensor) => findInPlaceConsumer(described, tensor)),
     fuses,
     isFusedIntoPrevious: memoizeByNumber((position) => fuses(position) && isFusedIntoPrevious(described, position)),
+    normaliserOf: (position) => onLoad.get(position),
+    isAppliedOnLoad: (position) => appliedOnLoad.has(position),
     negativeSlopeOf: memoizeByNumber((position) => {
       const rectifier = readersInside(described, position + 1).find(fuses)
       return rectifier === undefined ? 1 : getNodeLowering(nodes[rectifier]!).slope!(nodes[rectifier]!.args)
@@ -151,27 +158,42 @@ const createPass = (described: Described): Pass => {
 
 /** A scope's pass in a mode: scopes that differ in what is emitted alone have it in common. */
 const describePass = memoizePerObject(
-  (_: ModelScope['parameters'], { mode, span, isEndWhole }: Described) => `${mode},${span.from},${span.to},${isEndWhole}`,
+  (_: ModelScope['parameters'], { mode, span, isEndWhole, onLoad }: Described) =>
+    [mode, span.from, span.to, isEndWhole, ...onLoad.keys()].join(),
   (_, described) => createPass(described)
 )
+
+/** A span, and its convolutions that normalise what they read. */
+export type OnLoadSpan = Span & Pick<Segment, 'normaliseOnLoad'>
+
+/** A span of which backward reads as little as it can: all that may do so normalises on load. */
+export const withAllOnLoad = (scope: ModelScope, { from, to }: Span): OnLoadSpan => ({
+  from,
+  to,
+  normaliseOnLoad: [...onLoadNormalisations(scope.parameters, scope).keys()]
+})
 
 /**
  * The passes over a span by their modes, each described once. `isEndWhole`: where it is computed
  * again, backward of its last op runs on whole tensors, as `mayEndWhole` allows.
  */
 export const createPasses =
-  (scope: ModelScope, span: Span, isEndWhole = false): ((mode: Exclude<ForwardMode, 'rematerialize'>) => Pass) =>
-  (mode) =>
-    describePass(scope.parameters, { scope, span, mode, isEndWhole, wanted: new Set() })
+  (scope: ModelScope, span: OnLoadSpan, isEndWhole = false): ((mode: Exclude<ForwardMode, 'rematerialize'>) => Pass) =>
+  (mode) => {
+    const onLoad = normalisedOnLoad(scope, span, span.normaliseOnLoad ?? [])
+    return describePass(scope.parameters, { scope, span, mode, isEndWhole, wanted: new Set(), onLoad })
+  }
 
 /** The passes over a segment, whose last output may be `onHost`. */
 export const segmentPasses = (
   scope: ModelScope,
-  segment: Pick<Segment, 'from' | 'to' | 'recompute'>,
+  segment: OnLoadSpan & Pick<Segment, 'recompute'>,
   onHost: Pick<ReadonlySet<number>, 'has'>
 ): ReturnType<typeof createPasses> =>
   createPasses(scope, segment, segment.recompute && !onHost.has(segment.to) && mayEndWhole(scope, segment))
 
 /** The pass that makes `wanted` outputs of a segment once more. */
-export const rematerializingPass = (scope: ModelScope, span: Span, wanted: ReadonlySet<number>): Pass =>
-  createPass({ scope, span, mode: 'rematerialize', isEndWhole: false, wanted })
+export const rematerializingPass = (scope: ModelScope, span: OnLoadSpan, wanted: ReadonlySet<number>): Pass => {
+  const onLoad = normalisedOnLoad(scope, span, span.normaliseOnLoad ?? [])
+  return createPass({ scope, span, mode: 'rematerialize', isEndWhole: false, wanted, onLoad })
+}

@@ -10,8 +10,8 @@ const isKeptWhole = ({ grid, recompute }: Segment): boolean => !recompute && til
  * the two does for both.
  */
 const asOne = (first: Segment, second: Segment, estimate: Search['estimate']): Segment | undefined => {
-  const { winograd: _, slicedWinograd: __, workspace: ___, ...both } = { ...first, to: second.to }
-  const [winograd, slicedWinograd] = (['winograd', 'slicedWinograd'] as const).map((field) => [
+  const { winograd: _, slicedWinograd: __, normaliseOnLoad: ___, workspace: ____, ...both } = { ...first, to: second.to }
+  const [winograd, slicedWinograd, normaliseOnLoad] = (['winograd', 'slicedWinograd', 'normaliseOnLoad'] as const).map((field) => [
     ...(first[field] ?? []),
     ...(second[field] ?? [])
   ])
@@ -28,6 +28,7 @@ const asOne = (first: Segment, second: Segment, estimate: Search['estimate']): S
     ...both,
     ...(winograd!.length > 0 && { winograd: winograd! }),
     ...(slicedWinograd!.length > 0 && { slicedWinograd: slicedWinograd! }),
+    ...(normaliseOnLoad!.length > 0 && { normaliseOnLoad: normaliseOnLoad! }),
     ...(workspace !== undefined && { workspace })
   }
 }

@@ -3,6 +3,7 @@ import { tileRuns } from '../../graph/tiling'
 import { lazy } from '../../memoize'
 import type { Segment } from '../../plans/plan'
 import { tileAxes } from '../../program/program'
+import { decidedBy } from '../normalise-on-load'
 import type { Search } from '../strategy'
 import type { SegmentOption } from './grid-search'
 import type { Boundaries, OptionBytes } from './option-bytes'
@@ -34,7 +35,8 @@ export const leastKeptOption = (
 ): ((available: number) => SegmentOption | undefined) => {
   const isLast = span.to === graph.nodes.length
   const variant = lastVariant(span)
-  const optionIn = (decided: Pick<Segment, 'grid' | 'recompute' | 'reorder'>) => optionOf({ ...span, ...decided, ...variant })
+  const optionIn = (decided: Pick<Segment, 'grid' | 'recompute' | 'reorder'>) =>
+    optionOf({ ...span, ...decided, ...decidedBy(variant, decided.recompute) })
   const leastTiled = lazy(() => {
     const { before, after, through } = isFrozen(span) ? { before: 0, after: 0, through: 0 } : gradients(span)
     return before + after + through + leastWeights(span, variant).tiled

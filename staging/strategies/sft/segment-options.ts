@@ -10,6 +10,7 @@ import { leastKeptOption } from './least-kept-option'
 import type { LeastWeights } from './least-weights'
 import { memoizeBySpan } from './memoize-by-span'
 import type { Boundaries, OptionBytes } from './option-bytes'
+import { decidedBy } from '../normalise-on-load'
 import type { Search } from '../strategy'
 import { fastestTiled } from './tiled-options'
 
@@ -120,7 +121,7 @@ export const createSegmentOptions = (
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => SegmentOption | undefined)[] =>
       variants.flatMap((variant) =>
         (tileCount(grid) > 1 ? loadings : [{}]).map((loading) =>
-          lazy(() => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant, ...loading }))
+          lazy(() => optionOf({ ...span, grid, recompute, reorder: 'once', ...decidedBy(variant, recompute), ...loading }))
         )
       )
     /**
@@ -218,7 +219,8 @@ export const createSegmentOptions = (
       const span = { from: positions[index]!, to }
       const least = optionsOf(span).minNanoseconds()
       const [fastest] = createVariants(span)
-      const forward = estimate({ ...span, grid: untiled, recompute: true, reorder: 'once', ...fastest })?.forwardNanoseconds() ?? 0
+      const forward =
+        estimate({ ...span, grid: untiled, recompute: true, reorder: 'once', ...decidedBy(fastest!, true) })?.forwardNanoseconds() ?? 0
       return { ...span, least: Number.isFinite(least) ? least : 0, forward }
     })
   )

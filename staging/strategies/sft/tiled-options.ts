@@ -1,6 +1,7 @@
 import type { Grid, Span } from '../../graph/span'
 import { memoizeByNumber } from '../../memoize'
 import type { Segment } from '../../plans/plan'
+import { decidedBy } from '../normalise-on-load'
 import type { Variant } from '../strategy'
 import { type SegmentOption, coarsestFitting, fastestPrefetching, firstFitting } from './grid-search'
 import type { LeastWeights } from './least-weights'
@@ -42,7 +43,7 @@ export const fastestTiled = (segment: TiledSegment): FastestTiled => {
   /** By variant, then by what is decided. */
   const gridOptions = variants.map((variant) =>
     decisions.map((decided) =>
-      memoizeByNumber((index) => optionOf({ ...span, grid: grids()[index]!, recompute: true, ...decided, ...variant }))
+      memoizeByNumber((index) => optionOf({ ...span, grid: grids()[index]!, recompute: true, ...decided, ...decidedBy(variant, true) }))
     )
   )
   const fastestOf = (variant: number, decision: number, available: number, slowest: number): SegmentOption | undefined => {
