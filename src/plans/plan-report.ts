@@ -30,6 +30,8 @@ export interface SegmentReport {
   readonly winograd: readonly string[]
   /** Names of those of them that run in slices of channels. */
   readonly slicedWinograd: readonly string[]
+  /** Names of the convolutions that normalise what they read. */
+  readonly normaliseOnLoad: readonly string[]
   /** Limit of bytes of scratch for a convolution's algorithm; null where all run directly. */
   readonly workspaceBytes: number | null
   /** True if what each tile reads is loaded while the one before it is computed. */
@@ -99,7 +101,7 @@ export const planReport = ({ staged, request, planningMilliseconds, verifiedMill
 export const segmentReport = (
   graph: Graph,
   order: Plan['order'],
-  { from, to, grid, recompute, winograd = [], slicedWinograd = [], workspace, prefetch, hostTensors = [], rematerialize }: Segment
+  { from, to, grid, recompute, winograd = [], slicedWinograd = [], normaliseOnLoad = [], workspace, prefetch, ...own }: Segment
 ): SegmentReport => ({
   from,
   to,
@@ -109,22 +111,26 @@ export const segmentReport = (
   recompute,
   winograd: winograd.map((position) => graph.nodes[order[position]!]!.name),
   slicedWinograd: slicedWinograd.map((position) => graph.nodes[order[position]!]!.name),
+  normaliseOnLoad: normaliseOnLoad.map((position) => graph.nodes[order[position]!]!.name),
   workspaceBytes: workspace ?? null,
   prefetch: prefetch === true,
-  hostTensors: hostTensors.map((position) => graph.nodes[order[position]!]!.name),
-  rematerialize: rematerialize === true
+  hostTensors: (own.hostTensors ?? []).map((position) => graph.nodes[order[position]!]!.name),
+  rematerialize: own.rematerialize === true
 })
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 /**
- * Returns rows on how many of a plan's convolutions run by Winograd; nothing where the model has
- * none.
+ * Returns rows on how many of a plan's convolutions run by Winograd, and how many normalise what
+ * they read where any do; nothing where the model has none.
  */
 const convolutionRows = ({ nodes }: Graph, segments: readonly SegmentReport[]): readonly (readonly string[])[] => {
   const convolutions = nodes.filter(({ op }) => isConvolutionOp(op)).length
   const byWinograd = segments.reduce((sum, { winograd }) => sum + winograd.length, 0)
-  return convolutions === 0 ? [] : [['by Winograd', `${byWinograd} of ${plural(convolutions, 'convolution')}`]]
+  const onLoad = segments.reduce((sum, { normaliseOnLoad }) => sum + normaliseOnLoad.length, 0)
+  const countText = (count: number): string => `${count} of ${plural(convolutions, 'convolution')}`
+  if (convolutions === 0) return []
+  return [['by Winograd', countText(byWinograd)], ...(onLoad === 0 ? [] : [['normalise on load', countText(onLoad)]])]
 }
 
 /** How many of a segment's convolutions run by Winograd, and how many of those in slices. */
