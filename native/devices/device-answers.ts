@@ -65,8 +65,8 @@ export const probeConvolution = (shape: ConvolutionDimensions, destination: Layo
 }
 
 /**
- * Both kernels of a convolution of a shape that normalises what it reads, by which a device is asked
- * whether it has them.
+ * Both kernels of a convolution of a shape that normalises what it reads, by which a device is
+ * asked whether it has them.
  */
 export const normalisedProbes = (
   { inChannels, outChannels, sourceLayout }: ConvolutionDimensions,

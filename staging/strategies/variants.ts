@@ -17,8 +17,8 @@ export const createVariants = (graph: StepGraph, device: DeviceModel): Variants 
     : workspaceVariants(graph, device)
 
 /**
- * The last variant of a span, which takes least: by no Winograd, and all on load that can be, for which nothing need
- * be timed.
+ * The last variant of a span, which takes least: by no Winograd, and all on load that can be, for
+ * which nothing need be timed.
  */
 export const findLastVariant = (device: DeviceModel, variants: () => Variants, onLoad: (span: Span) => Variant, span: Span): Variant =>
   device.algorithms === undefined ? onLoad(span) : variants()(span).at(-1)!

@@ -14,9 +14,8 @@
 namespace tilefold::cpu {
 namespace {
 
-// Of what is normalised at once, which should stay in a core's second cache: all channels of a strip
-// of pixels, or of a longer one some channels after the other, whose gradients are then added to
-// seldom.
+// What is normalised at once should stay in a core's second cache: all channels of a strip, or some
+// after others of a longer one, to whose weights' gradients little is then added.
 struct StripSize {
   std::int64_t bytes, most;
 };
@@ -271,8 +270,8 @@ Launch compileForward(const Strips<T>& strips, const Normalise& n, const Scratch
   };
 }
 
-// Rows of blocks of weights [out][in] of a strip's gradient, of `blocks` of a job's, where they belong
-// among `all` of the rows that `whole` has.
+// Rows of blocks of weights [out][in] of a strip's gradient, of `blocks` of a job's: where they lie
+// among `all` that the whole has.
 template <class T, class Take>
 void forRows(const Strips<T>& strips, const BlockRange& blocks, const BlockRange& all, const float* own, const Take& take) {
   const std::int64_t area = strips.block() * strips.block();

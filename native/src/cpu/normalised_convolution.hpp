@@ -7,8 +7,8 @@
 
 namespace tilefold::cpu {
 
-// T: float or Bfloat16. `kind` is one of the two. Throws Failure where oneDNN has no such kernel, or
-// no weights in blocks as wide as the activations'.
+// T: float or Bfloat16. `kind` is one of the two. Throws Failure where oneDNN has no such kernel,
+// or no weights in blocks as wide as the activations'.
 template <class T>
 std::size_t normalisedConvolutionScratchBytes(KernelKind kind, const NormalisedConvolution& c, int threads);
 template <class T>
