@@ -62,9 +62,10 @@ for (const [what, ranks, more] of ways) {
     const seed = Number(process.env['TILEFOLD_TEST_SEED'] ?? Date.now())
     console.log(`kill moments of seed ${seed}`)
     const moments = randomStream(seed, `kills of ${what}`)
-    let [killed, lives, inSteps] = [0, 0, 0]
+    let [killed, lives, inSteps, tries] = [0, 0, 0, 0]
     let place = newLife('life-0')
-    for (let finished = false; !finished;) {
+    // Another moment at each try: at the same one a training that had ended would have ended again.
+    for (let finished = false; !finished; tries += 1) {
       const isLast = killed >= kills
       const before = newestStep(join(place, 'state'))
       let hit = false
@@ -73,16 +74,16 @@ for (const [what, ranks, more] of ways) {
       const kill = async (launcher: number | undefined): Promise<void> => {
         // Every other one while it starts.
         if (killed % 2 === 1) await reachesNew(here, before)
-        await wait(mostMilliseconds[killed % 2]! * moments.uniform(2 * killed))
+        await wait(mostMilliseconds[killed % 2]! * moments.uniform(2 * tries))
         // The launcher's own arguments have the place too.
-        const rank = ranksWith(here).filter((id) => id !== launcher)[Math.floor(ranks * moments.uniform(2 * killed + 1))]
+        const rank = ranksWith(here).filter((id) => id !== launcher)[Math.floor(ranks * moments.uniform(2 * tries + 1))]
         if (rank === undefined) return
         process.kill(rank, 'SIGKILL')
         hit = true
       }
       const ended = await launch(ranks, training(place), ({ pid }) => void (isLast || void kill(pid)))
       // On a busy machine a process ends a moment after the launcher, which has killed it.
-      for (let tries = 0; tries < 100 && ranksWith(place).length > 0; tries += 1) await wait(100)
+      for (let waits = 0; waits < 100 && ranksWith(place).length > 0; waits += 1) await wait(100)
       assert.equal(ranksWith(place), [])
       if (hit && ended.status !== 0) {
         killed += 1
