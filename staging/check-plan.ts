@@ -15,6 +15,7 @@ import { timepointText } from './plans/timepoints'
 import { reducingRanks, type Objective } from './graph/objective'
 import { inOrder } from './graph/order'
 import type { Plan, Segment } from './plans/plan'
+import { mapLayers } from './plans/segment-layers'
 import { validatePrefetch, validateRematerialize, validateHostTensor } from './plans/host-tensors'
 import { validateGrid } from './graph/grid'
 import { findShard } from './graph/shard'
@@ -56,10 +57,7 @@ const makeNamer = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => 
   const nameAt = (position: number): string => nodes[position]?.name ?? `at position ${position}`
   return ({ winograd, slicedWinograd, normaliseOnLoad, hostTensors, ...segment }) => ({
     ...segment,
-    ...(winograd && { winograd: winograd.map(nameAt) }),
-    ...(slicedWinograd && { slicedWinograd: slicedWinograd.map(nameAt) }),
-    ...(normaliseOnLoad && { normaliseOnLoad: normaliseOnLoad.map(nameAt) }),
-    ...(hostTensors && { hostTensors: hostTensors.map(nameAt) })
+    ...mapLayers({ winograd, slicedWinograd, normaliseOnLoad, hostTensors }, (positions) => positions.map(nameAt))
   })
 }
 
@@ -126,47 +124,38 @@ export const checkGraphPlan = (graph: Graph, plan: Plan): E.Either<StagingError,
 }
 
 /**
- * Convolutions that were given to Winograd though it is refused, or though the device does not have
- * them; the graph is in the given order.
+ * Convolutions that were given to Winograd, or that are to normalise what they read, though that is
+ * refused, though the device does not have them, or though nothing normalises right before them in
+ * the segment; the graph is in the given order.
  */
-export const validateWinograd = (
-  graph: StepGraph,
-  { segments }: Plan,
-  device: DeviceModel,
-  exactKernels: true | undefined
-): StagingError | undefined => {
-  const possible = new Set(transformablePositions(createModelScope(graph, device, createPool())))
-  const asked = segments.flatMap((segment) => (segment.winograd ?? []).map((position) => ({ segment, position })))
-  const wrong = asked.find(({ position }) => !possible.has(position))
-  if (wrong === undefined) return undefined
-  const { name, op, args } = graph.nodes[wrong.position]!
-  const reason = exactKernels
-    ? `${name} runs by Winograd, which rounds differently; take it out of the segment's winograd, or leave out --exact-kernels`
-    : `the ${device.name} device has no Winograd for ${name} (${layerText(op, args)}); take it out of the segment's winograd`
-  return inputError(`segment ${wrong.segment.from}..${wrong.segment.to}: ${reason}.`, name)
-}
-
-/**
- * Convolutions that are to normalise what they read though nothing does right before them in the
- * segment, or though the device does not have them; the graph is in the given order.
- */
-export const validateNormaliseOnLoad = (
+export const validateConvolutions = (
   graph: StepGraph,
   { segments }: Plan,
   device: DeviceModel,
   exactKernels: true | undefined
 ): StagingError | undefined => {
   const scope = createModelScope(graph, device, createPool())
-  const wrong = segments.flatMap((segment) => {
-    const possible = normalisedOnLoad(scope, segment, segment.normaliseOnLoad ?? [])
-    return (segment.normaliseOnLoad ?? []).flatMap((position) => (possible.has(position) ? [] : [{ segment, position }]))
-  })[0]
+  const transformable = new Set(transformablePositions(scope))
+  const firstWrong = (field: 'winograd' | 'normaliseOnLoad', isPossible: (segment: Segment, position: number) => boolean) =>
+    segments.flatMap((segment) =>
+      (segment[field] ?? []).flatMap((position) => (isPossible(segment, position) ? [] : [{ field, segment, position }]))
+    )[0]
+  const wrong =
+    firstWrong('winograd', (_, position) => transformable.has(position)) ??
+    firstWrong('normaliseOnLoad', (segment, position) => normalisedOnLoad(scope, segment, [position]).has(position))
   if (wrong === undefined) return undefined
-  const { name, op, args } = graph.nodes[wrong.position]!
+  const { field, segment, position } = wrong
+  const { name, op, args } = graph.nodes[position]!
+  const does = field === 'winograd' ? 'runs by Winograd' : 'normalises on load'
+  const layer = layerText(op, args)
+  const lacking =
+    field === 'winograd'
+      ? `the ${device.name} device has no Winograd for ${name} (${layer}); take it out of the segment's winograd`
+      : `${name} (${layer}) cannot normalise on load on the ${device.name} device; it takes 1x1 kernels with strides of 1 and one group, right after a normalisation in the segment, and perhaps its rectifier, that nothing else reads`
   const reason = exactKernels
-    ? `${name} normalises on load, which rounds differently; take it out of the segment's normaliseOnLoad, or leave out --exact-kernels`
-    : `${name} (${layerText(op, args)}) cannot normalise on load on the ${device.name} device; it takes 1x1 kernels with strides of 1 and one group, right after a normalisation in the segment, and perhaps its rectifier, that nothing else reads`
-  return inputError(`segment ${wrong.segment.from}..${wrong.segment.to}: ${reason}.`, name)
+    ? `${name} ${does}, which rounds differently; take it out of the segment's ${field}, or leave out --exact-kernels`
+    : lacking
+  return inputError(`segment ${segment.from}..${segment.to}: ${reason}.`, name)
 }
 
 /**

@@ -12,7 +12,7 @@ import { effectiveGrid } from './graph/grid'
 import type { Kernel } from './kernels/kernels'
 import { lower, type Lowered } from './lowering'
 import { unlimitedBytes } from './lowering/scope/workspace'
-import { checkGraphPlan, validateOffloadOptimizer, validateSwapSchedule, validateNormaliseOnLoad, validateWinograd } from './check-plan'
+import { checkGraphPlan, validateOffloadOptimizer, validateSwapSchedule, validateConvolutions } from './check-plan'
 import type { Plan } from './plans/plan'
 import { buildRequestGraph, type Budget, type PlanRequest, type StageRequest } from './request'
 import { createPlanSearches, type PlanSearch, type PlanSearches } from './search'
@@ -100,8 +100,7 @@ const chooseGiven = (
 ): E.Either<StagingError, Lowered> => {
   const running = inOrder(graph, given.order)
   const mistake =
-    validateWinograd(running, given, device, exactKernels) ??
-    validateNormaliseOnLoad(running, given, device, exactKernels) ??
+    validateConvolutions(running, given, device, exactKernels) ??
     validateSwapSchedule(running, given, device) ??
     validateOffloadOptimizer(running, given)
   if (mistake !== undefined) return E.left(mistake)

@@ -7,6 +7,7 @@ import type { Graph } from './graph/graph'
 import { inOrder } from './graph/order'
 import { findShard, type SegmentShard } from './graph/shard'
 import { earlierGraphHash, graphHash } from './ops/graph-hash'
+import { mapLayers } from './plans/segment-layers'
 import { parseSwapSchedule, swapScheduleTexts } from './plans/timepoints'
 import { objectiveText } from './graph/objective-text'
 import type { Plan } from './plans/plan'
@@ -40,10 +41,7 @@ export const toPlanFile = ({ sourceGraph, graph, strategy, device, budget, plan,
       checkpoint: nameAt(to - 1),
       ...decisions,
       ...(running.shard && { shards: shardsOf(findShard(running, { from, to, ...(shards && { shards }) })) }),
-      ...(winograd && { winograd: winograd.map(nameAt) }),
-      ...(slicedWinograd && { slicedWinograd: slicedWinograd.map(nameAt) }),
-      ...(normaliseOnLoad && { normaliseOnLoad: normaliseOnLoad.map(nameAt) }),
-      ...(hostTensors && { hostTensors: hostTensors.map(nameAt) })
+      ...mapLayers({ winograd, slicedWinograd, normaliseOnLoad, hostTensors }, (positions) => positions.map(nameAt))
     })),
     ...(swapSchedule.length > 0 && { swapSchedule: swapScheduleTexts(graph, order, swapSchedule) }),
     ...(placement && { placement }),
@@ -78,19 +76,14 @@ export const checkPlanFile = (graph: Graph, own: Shape | undefined, file: PlanFi
       const positionsOf = (names: readonly string[]): readonly number[] => names.map(positionOf).sort((a, b) => a - b)
       return {
         order,
-        segments: segments.map(
-          ({ from, to, grid, recompute, reorder, winograd, slicedWinograd, normaliseOnLoad, workspace, prefetch, ...own }) => ({
-            ...{ from, to, grid, recompute, reorder },
-            ...(workspace !== undefined && { workspace }),
-            ...(prefetch && { prefetch }),
-            ...(own.rematerialize && { rematerialize: own.rematerialize }),
-            ...(own.shards && { shards: own.shards }),
-            ...(winograd && { winograd: positionsOf(winograd) }),
-            ...(slicedWinograd && { slicedWinograd: positionsOf(slicedWinograd) }),
-            ...(normaliseOnLoad && { normaliseOnLoad: positionsOf(normaliseOnLoad) }),
-            ...(own.hostTensors && { hostTensors: positionsOf(own.hostTensors) })
-          })
-        ),
+        segments: segments.map(({ from, to, grid, recompute, reorder, workspace, prefetch, rematerialize, shards, ...layers }) => ({
+          ...{ from, to, grid, recompute, reorder },
+          ...(workspace !== undefined && { workspace }),
+          ...(prefetch && { prefetch }),
+          ...(rematerialize && { rematerialize }),
+          ...(shards && { shards }),
+          ...mapLayers(layers, positionsOf)
+        })),
         ...(swapSchedule && { swapSchedule: parseSwapSchedule(graph, order, swapSchedule) }),
         ...(placement && { placement }),
         ...(overlapReduction && { overlapReduction }),

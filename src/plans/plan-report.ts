@@ -101,22 +101,25 @@ export const planReport = ({ staged, request, planningMilliseconds, verifiedMill
 export const segmentReport = (
   graph: Graph,
   order: Plan['order'],
-  { from, to, grid, recompute, winograd = [], slicedWinograd = [], normaliseOnLoad = [], workspace, prefetch, ...own }: Segment
-): SegmentReport => ({
-  from,
-  to,
-  fromName: graph.nodes[from]?.name ?? '',
-  toName: graph.nodes[to - 1]?.name ?? '',
-  grid,
-  recompute,
-  winograd: winograd.map((position) => graph.nodes[order[position]!]!.name),
-  slicedWinograd: slicedWinograd.map((position) => graph.nodes[order[position]!]!.name),
-  normaliseOnLoad: normaliseOnLoad.map((position) => graph.nodes[order[position]!]!.name),
-  workspaceBytes: workspace ?? null,
-  prefetch: prefetch === true,
-  hostTensors: (own.hostTensors ?? []).map((position) => graph.nodes[order[position]!]!.name),
-  rematerialize: own.rematerialize === true
-})
+  { from, to, grid, recompute, workspace, prefetch, rematerialize, ...segment }: Segment
+): SegmentReport => {
+  const namesOf = (positions: readonly number[] = []): readonly string[] => positions.map((position) => graph.nodes[order[position]!]!.name)
+  return {
+    from,
+    to,
+    fromName: graph.nodes[from]?.name ?? '',
+    toName: graph.nodes[to - 1]?.name ?? '',
+    grid,
+    recompute,
+    winograd: namesOf(segment.winograd),
+    slicedWinograd: namesOf(segment.slicedWinograd),
+    normaliseOnLoad: namesOf(segment.normaliseOnLoad),
+    workspaceBytes: workspace ?? null,
+    prefetch: prefetch === true,
+    hostTensors: namesOf(segment.hostTensors),
+    rematerialize: rematerialize === true
+  }
+}
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 

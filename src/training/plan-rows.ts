@@ -91,11 +91,11 @@ export const planRows =
       TE.chainEitherK(({ mesh, planned: { file, peakBytes } }: PlannedOn<PlanOfRows>) =>
         pipe(
           planFor(built, mesh, ranks.rank % ranksOfGroup(mesh), file),
-          // The same on all ranks, so that they validate by the same plan.
-          // Of a plan that another rank found there is nothing to say.
           E.map(({ change, ...planned }) => ({
             ...planned,
+            // Of a plan that another rank found there is nothing to say.
             ...(asked.setup.plan !== undefined && change !== undefined && { change }),
+            // The same on all ranks, so that they validate by the same plan.
             arenaBytes: planned.staged.budget ?? peakBytes
           }))
         )

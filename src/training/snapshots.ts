@@ -5,6 +5,7 @@ import { type StepIo, createStepIo } from '../../native'
 import type { Outcome } from '../failure'
 import type { RunningNetwork } from '../running/running-network'
 import type { Metadata } from '../weights/safetensors'
+import { doneSince, isWorthwhile, neverDone } from './time-share'
 import { checkFiniteWeights, writeWeights } from '../weights/weights'
 
 /**
@@ -31,14 +32,12 @@ interface Snapshots {
   readonly finish: (steps: number, path: string) => Outcome<void>
 }
 
-const worthwhileRatio = 20
-
 /**
  * Makes room on the host for a copy of a network's weights and optimizer state; none is taken yet.
  */
 export const createSnapshots = (network: RunningNetwork, section: Section, metadata: Metadata): Snapshots => {
   const io = createStepIo(section)
-  let last = { step: 0, at: -Infinity, milliseconds: 0 }
+  let last = { step: 0, ...neverDone }
   const take = (steps: number): Outcome<void> => {
     const started = performance.now()
     // Until it is whole the copy is of no step.
@@ -47,10 +46,7 @@ export const createSnapshots = (network: RunningNetwork, section: Section, metad
       network.save(io),
       // An interrupt that meets the copy leaves the weights on the device whole: copy them again.
       TE.orElse((failure) => (failure.code === 'interrupted' ? network.save(io) : TE.left(failure))),
-      TE.map(() => {
-        const at = performance.now()
-        last = { step: steps, at, milliseconds: at - started }
-      })
+      TE.map(() => void (last = { step: steps, ...doneSince(started) }))
     )
   }
   const check: Outcome<void> = () => Promise.resolve(checkFiniteWeights(last.step, network.parameters, io))
@@ -63,7 +59,7 @@ export const createSnapshots = (network: RunningNetwork, section: Section, metad
   return {
     io,
     ensure,
-    afterStep: (steps) => (performance.now() - last.at < worthwhileRatio * last.milliseconds ? TE.right(undefined) : ensure(steps)),
+    afterStep: (steps) => (isWorthwhile(last) ? ensure(steps) : TE.right(undefined)),
     lastStep: () => last.step,
     check,
     write,

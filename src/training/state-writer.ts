@@ -10,6 +10,7 @@ import { createSnapshots } from './snapshots'
 import type { ResumeFingerprint } from './resume-fingerprint'
 import { type TrainingRecord, recordAfter } from './record'
 import { removeState, writeState } from './state'
+import { doneSince, isWorthwhile, neverDone } from './time-share'
 
 interface StateWriterOptions {
   /** Folder of states. */
@@ -60,9 +61,6 @@ export interface StateWriter {
 
 const nothing: Outcome<void> = TE.right(undefined)
 
-/** Times that writing a state takes, at least, between two that nothing asks for. */
-const worthwhileRatio = 20
-
 /** Open MPI leaves ranks two seconds between asking them to stop and killing them. */
 const launcherPatienceMs = 1000
 
@@ -77,7 +75,7 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
   /** Steps of the states in the folder, oldest first. */
   let states: readonly number[] = resumedAfter > 0 ? [resumedAfter] : []
   let turn: Promise<unknown> = Promise.resolve()
-  let lastWritten = { at: -Infinity, milliseconds: 0 }
+  let lastWritten = neverDone
   /** One after the other, since what is written beside a step reads the copy. */
   const inTurn =
     <A>(make: () => T.Task<A>): T.Task<A> =>
@@ -98,10 +96,7 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
       copies.check,
       TE.chain(() => writeState(state, { section: program.save, io, record: recordAfter(record, steps), fingerprint, rates })),
       TE.map(() => void (states = [...states, steps])),
-      T.chainFirstIOK(() => () => {
-        const at = performance.now()
-        lastWritten = { at, milliseconds: at - started }
-      })
+      T.chainFirstIOK(() => () => void (lastWritten = doneSince(started)))
     )
   }
 
@@ -159,8 +154,7 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
     const steps = record.loss.length
     return keepsLongSteps && isLong(record) ? copies.ensure(steps) : copies.afterStep(steps)
   }
-  const isWorthKeeping = (record: TrainingRecord): boolean =>
-    keepsLongSteps && isLong(record) && performance.now() - lastWritten.at > worthwhileRatio * lastWritten.milliseconds
+  const isWorthKeeping = (record: TrainingRecord): boolean => keepsLongSteps && isLong(record) && isWorthwhile(lastWritten)
 
   return {
     afterStep: (record, isStateDue) =>

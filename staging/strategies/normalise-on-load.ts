@@ -42,11 +42,15 @@ export const decidedBy = (
  * The variants with those convolutions on load that take no more time by it, where forward runs
  * once and where it runs again; and behind the last of them one with all, which takes least memory.
  */
-export const withNormalisationOnLoad = (graph: StepGraph, device: DeviceModel, variants: Variants): Variants => {
+export const withNormalisationOnLoad = (
+  graph: StepGraph,
+  device: DeviceModel,
+  timer: ReturnType<typeof segmentTimer>,
+  variants: Variants
+): Variants => {
   const pairs = pairsOf(graph, device)
   if (pairs.length === 0) return variants
   const normalisations = new Map(pairs)
-  const timer = segmentTimer(graph, device)
   const gains = (recompute: boolean): readonly Pair[] =>
     pairs.filter(([position, normalisation]) => {
       const timeOf = (variant: Variant): number =>

@@ -1,6 +1,7 @@
 import type { DeviceModel } from '../devices/device-model'
 import type { StepGraph } from '../graph/step-graph'
 import type { Span } from '../graph/span'
+import { segmentTimer } from '../lowering/cost/segment-times'
 import type { Segment } from '../plans/plan'
 import { decidedBy, withNormalisationOnLoad } from './normalise-on-load'
 import type { Segmentation, Variant, Variants } from './strategy'
@@ -11,10 +12,11 @@ import { workspaceVariants } from './workspace'
  * A device has either a choice among algorithms that read weights as they are, or Winograd with
  * transformed weights, or nothing.
  */
-export const createVariants = (graph: StepGraph, device: DeviceModel): Variants =>
-  device.algorithms === undefined
-    ? withNormalisationOnLoad(graph, device, winogradVariants(graph, device))
-    : workspaceVariants(graph, device)
+export const createVariants = (graph: StepGraph, device: DeviceModel): Variants => {
+  if (device.algorithms !== undefined) return workspaceVariants(graph, device)
+  const timer = segmentTimer(graph, device)
+  return withNormalisationOnLoad(graph, device, timer, winogradVariants(graph, device, timer))
+}
 
 /**
  * The last variant of a span, which takes least: by no Winograd, and all on load that can be, for

@@ -110,8 +110,7 @@ const isFasterInSlices = (gains: readonly Gain[], whole: ReadonlySet<number>): b
  * From all convolutions that gain by Winograd, first whole and then in slices where that pays, down
  * to none, none of them slower than the next.
  */
-export const winogradVariants = (graph: StepGraph, device: DeviceModel): Variants => {
-  const timer = segmentTimer(graph, device)
+export const winogradVariants = (graph: StepGraph, device: DeviceModel, timer: ReturnType<typeof segmentTimer>): Variants => {
   const gains = findGains(graph, device, timer)
   const variantsOf = ({ from, to }: Span): readonly Variant[] => {
     const inside = gains.filter(({ position }) => from <= position && position < to)

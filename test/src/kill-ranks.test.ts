@@ -1,6 +1,7 @@
 /** Trainings on ranks of Open MPI of which one or the other is killed at random moments. */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { randomStream } from '../../src/numbers/random'
@@ -20,8 +21,6 @@ const at = (name: string): string => join(folder, name)
 const command = compiledCommand()
 
 test.before(() => writeImages(at('images'), 6))
-
-const wait = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 /** Waits until a training has a later state than one, or for ten seconds. */
 const reachesNew = async (place: string, step: number): Promise<void> => {

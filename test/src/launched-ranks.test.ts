@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { compiledCommand } from './compiled-command'
@@ -20,8 +21,6 @@ const trainOf = (...more: readonly string[]): readonly string[] => [
   ...[command.script, 'train', command.model, '--data', at('images'), '--accumulate', '4', '--threads', '1', '--quiet', '--json'],
   ...more
 ]
-
-const wait = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 /** Waits until a state of a step or a later one is there, for a minute at most: older ones go. */
 const reaches = async (state: string, step: number): Promise<void> => {

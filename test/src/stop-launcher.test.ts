@@ -1,6 +1,7 @@
 /** Trainings whose launcher kills their ranks within a step, after it was asked to stop. */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { inSystems } from '../in-systems'
@@ -15,7 +16,6 @@ const command = compiledCommand()
 
 test.before(() => writeImages(at('images'), 6))
 
-const wait = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 const linesOf = (path: string): readonly string[] => {
   try {
     return readFileSync(path, 'utf8').split('\n').filter(Boolean)
