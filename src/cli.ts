@@ -7,7 +7,7 @@ import { runCommand } from './cli/run-command'
 import { type Failure, bugFailure, exitStatus, inputFailure, errorReason } from './failure'
 import { outliveModules } from './modules/outlive-modules'
 import { launchedRank } from './ranks/launcher'
-import { commandTable, researchTable } from './option-tables/command-table'
+import { type CommandName, commandTable, researchTable } from './option-tables/command-table'
 import { alternatives } from './text/alternatives'
 import { printableLines } from './text/printable'
 
@@ -24,8 +24,12 @@ const fail = (json: boolean, failure: Failure): void => {
 /** Lets what happened meanwhile be heard where the addon, which listens by itself, is not built. */
 const listen = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
+/** Commands that the processes of a launcher run together; of all others the first runs alone. */
+const ofRanks: readonly CommandName[] = ['train', 'predict', 'profile']
+
 /** Runs a command and prints its answer or its failure. */
 const answer: Run = async (name, options, words) => {
+  if (!ofRanks.includes(name) && launchedRank(process.env) > 0) return
   const { json } = words
   const result = runCommand(name, options, words)
   await listen()

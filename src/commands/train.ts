@@ -36,6 +36,7 @@ import type { TrainingRequest } from '../training/request'
 import { makeStateFolder } from '../training/state'
 import { splitForValidation } from '../training/validation-split'
 import { withHubWeights } from '../weights/hub-weights'
+import { openWeightFile } from '../weights/open-weight-file'
 import type { StartingWeights } from '../weights/weights'
 import { runAndShow } from './show-training'
 
@@ -175,6 +176,15 @@ const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
   )
 }
 
+/** Whether there are weights where a training is to start from some, before it is planned. */
+const checkWeights = ({ weights }: DecodedTrainOptions): Outcome<unknown> =>
+  weights === undefined
+    ? TE.right(undefined)
+    : pipe(
+        openWeightFile(weights),
+        TE.mapLeft((failure) => ({ ...failure, message: `--weights ${failure.message}` }))
+      )
+
 /** A request for which there is all that it names, and room for its results. */
 const checkRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> =>
   pipe(
@@ -183,6 +193,7 @@ const checkRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> =>
       withHubWeights(options, (local) =>
         pipe(
           resolveRequest(local),
+          TE.chainFirst(() => checkWeights(local)),
           TE.chainFirstTaskK(() => removeLeftovers),
           TE.chainFirst(checkPlaces)
         )

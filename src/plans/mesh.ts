@@ -17,11 +17,11 @@ export const ranksOfGroup = ({ rows, images = 1 }: Mesh): number => rows * image
 
 const sharesText = (mesh: Mesh): string => {
   const { microBatches, rows, images = 1 } = mesh
-  const isOne = microBatches * images === 1
+  if (microBatches * images * rows === 1) return 'alone'
   return [
     ...(microBatches > 1 ? [`${microBatches} micro-batches beside each other`] : []),
     ...(images > 1 ? [`images of each micro-batch, ${images} parts`] : []),
-    ...(rows > 1 || isOne ? [`rows of each image, ${rows} parts`] : [])
+    ...(rows > 1 ? [`rows of each image, ${rows} parts`] : [])
   ].join(', and ')
 }
 

@@ -6,16 +6,31 @@ import { extentText } from '../images/resolution'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
 import { optionFlag } from '../options/option'
 import { type Choices, listBuild, refuseDifference } from './agree-on-options'
+import { digestData } from './data-digest'
 import { programHash } from './rank-programs'
 import { splitsMicroBatch } from './launched-mesh'
 import type { PreparedTraining } from './prepare'
 import { type TrainingRecord, emptyRecord } from './record'
 
 /** All that must be the same on all ranks once they have planned. */
-const listChoices = ({ request, planned, fingerprint, rates, steps, validationGroups }: PreparedTraining): E.Either<Failure, Choices> =>
-  pipe(
-    listBuild(),
-    E.map((build) => {
+const listChoices = ({
+  request,
+  planned,
+  fingerprint,
+  rates,
+  steps,
+  validationGroups,
+  training,
+  validation
+}: PreparedTraining): Outcome<Choices> => {
+  const { skipBad, signal } = request.options
+  const examples = [...training.examples, ...(validation?.examples ?? [])]
+  return pipe(
+    TE.fromEither(listBuild()),
+    TE.bindTo('build'),
+    // Of copies that may be damaged only one may be.
+    TE.bind('files', () => (skipBad ? TE.right('any') : digestData(examples, signal))),
+    TE.map(({ build, files }) => {
       const { staged, device, math, threads } = planned
       const { validateEvery, earlyStop, bestBy } = request.options
       const named = Object.fromEntries(
@@ -27,10 +42,12 @@ const listChoices = ({ request, planned, fingerprint, rates, steps, validationGr
         ...build,
         ...named,
         ...(splitsMicroBatch(request) ? {} : { 'program of hash': programHash(staged.program) }),
+        'data files of hash': files,
         'validation by': validationGroups?.map(({ window }) => extentText(window)).join(', ') ?? 'crops'
       }
     })
   )
+}
 
 interface Told {
   readonly choices: Choices
@@ -40,11 +57,12 @@ interface Told {
 /** Compares what was prepared on all ranks; the others go on from the first one's state. */
 export const agreeOnRanks = (ranks: Ranks, prepared: E.Either<Failure, PreparedTraining>): Outcome<PreparedTraining> => {
   const told = pipe(
-    prepared,
-    E.chain((found) => E.map((choices) => encodeJson({ choices, record: found.state?.record ?? emptyRecord }))(listChoices(found)))
+    TE.fromEither(prepared),
+    TE.chain((found) => TE.map((choices: Choices) => encodeJson({ choices, record: found.state?.record ?? emptyRecord }))(listChoices(found)))
   )
   return pipe(
-    ranks.allGather(told),
+    TE.fromTask(told),
+    TE.chain(ranks.allGather),
     TE.map((all) => all.map((bytes) => decodeJson(bytes) as Told)),
     TE.chainFirst((all) =>
       refuseDifference(

@@ -119,6 +119,13 @@ withLauncher('a rank that hangs ends all within seconds, and is named', async ()
   assert.equal(ranksWith(state), [])
 })
 
+withLauncher('of a command that ranks do not share the first alone answers', async () => {
+  const plan = [command.script, 'plan', command.model, '--threads', '1', '--no-measure', '--json']
+  const { status, stdout, stderr } = await launch(2, plan)
+  assert.is(status, 0, stderr)
+  assert.is(JSON.parse(stdout).strategy, 'auto')
+})
+
 withLauncher('a time that ranks are to wait must be one', async () => {
   const ended = await launch(1, trainOf('--steps', '1'), undefined, { TILEFOLD_RANK_TIMEOUT: 'soon' })
   assert.is(ended.status, 2, ended.stderr)

@@ -121,6 +121,12 @@ for (const [what, size, of, sentence] of [
     (rank: number) => options({ accumulate: 3, data: at(rank === 2 ? 'fewer' : 'images') }),
     /^rank 2 has --data 8 images of hash \w+ where rank 0 has 12 images of hash \w+: start all ranks with the same options, data and build$/
   ],
+  [
+    'images that differ under the same names',
+    2,
+    (rank: number) => options({ data: at(rank === 1 ? 'other' : 'images') }),
+    /^rank 1 has data files of hash \w+ where rank 0 has \w+: start all ranks with the same options, data and build$/
+  ],
   ['a rank without its data', 2, (rank: number) => options({ data: at(rank === 1 ? 'nowhere' : 'images') }), /^rank 1: .*nowhere/],
   [
     'micro-batches that cannot be shared',
@@ -128,11 +134,21 @@ for (const [what, size, of, sentence] of [
     () => options(),
     '3 ranks share the micro-batches of an update: give --accumulate 3, or a multiple of it, in place of 4'
   ],
+  [
+    'weights that are not there, before anything is planned',
+    2,
+    () => options({ weights: at('nowhere.safetensors'), budget: 1000 }),
+    /^--weights .*nowhere.safetensors: cannot be read \(no such file or directory\)$/
+  ],
   ['a budget that nothing fits', 2, () => options({ budget: 1000 }), /^classifier on 2x3x32x32 does not fit the budget of 1000 bytes/],
   ['a loss that is not finite', 2, () => options({ lr: 1e30, steps: 50 }), /^the loss is .* at step/]
 ] as const)
   test(`${what}: one sentence on all ranks`, async () => {
     if (what === 'data that differ') await writeImages(at('fewer'), 4)
+    if (what === 'images that differ under the same names') {
+      await writeImages(at('other'), 6)
+      await writeColours(at('other/light/3.png'), noise(3 * 24 * 40, 1), { height: 24, width: 40 })
+    }
     const failures = failuresOf(await trainOnRanks(size, of))
     for (const { message } of failures) assert.is(message, failures[0]!.message)
     if (what === 'a budget that nothing fits') assert.ok(failures[0]!.smallestFeasibleBudgetBytes! > 1000)
