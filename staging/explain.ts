@@ -10,7 +10,7 @@ import { lazy } from './memoize'
 import type { Buffer } from './lowering/ir/builder'
 import { segmentTimer } from './lowering/cost/segment-times'
 import { lower, type Lowered } from './lowering'
-import { stepsOfUpdate } from './graph/objective'
+import { type Objective, stepsOfUpdate } from './graph/objective'
 import type { Segment } from './plans/plan'
 import { tileCount, untiled } from './graph/span'
 import type { PlanSearch } from './search'
@@ -33,6 +33,8 @@ export interface LiveBytes {
 
 /** Another budget, and the plan that it gives. */
 export interface OtherBudget {
+  /** What the step is for, and of how many ranks: these may share it otherwise in another budget. */
+  readonly objective: Objective
   readonly budgetBytes: number
   readonly peakDeviceBytes: number
   readonly stepMilliseconds: number
@@ -176,10 +178,14 @@ const computeCost = (timeOf: (segment: Segment) => SegmentTime, isLast: boolean,
   }
 }
 
+/** The fastest plan that fits so many bytes. */
+export type WithinBudget = PlanSearch['within']
+
 /** Budgets looked at on the way to the fastest plan, evenly in their logarithms. */
 const looks = 12
 
-const other = (present: Lowered, budgetBytes: number, { peakBytes, milliseconds }: Lowered): OtherBudget => ({
+const other = (present: Lowered, budgetBytes: number, { peakBytes, milliseconds, graph: { objective } }: Lowered): OtherBudget => ({
+  objective,
   budgetBytes,
   peakDeviceBytes: peakBytes(),
   stepMilliseconds: milliseconds(),
@@ -187,13 +193,13 @@ const other = (present: Lowered, budgetBytes: number, { peakBytes, milliseconds 
 })
 
 /** Each is the first budget looked at that gives a faster plan than those before it. */
-const largerThan = (present: Lowered, budget: number, search: PlanSearch): readonly RecommendedBudget[] => {
-  const fastest = search.within(unlimitedBytes)
+const largerThan = (present: Lowered, budget: number, within: WithinBudget): readonly RecommendedBudget[] => {
+  const fastest = within(unlimitedBytes)
   if (fastest === undefined || fastest.milliseconds() >= present.milliseconds()) return []
   const steps = Array.from({ length: looks }, (_, index) => Math.floor(budget * (fastest.peakBytes() / budget) ** ((index + 1) / looks)))
   let before = present
   return [...steps.slice(0, -1), fastest.peakBytes()].flatMap((bytes) => {
-    const candidate = search.within(bytes)
+    const candidate = within(bytes)
     if (candidate === undefined || candidate.milliseconds() >= before.milliseconds()) return []
     before = candidate
     return [{ ...other(present, bytes, candidate), program: candidate.program }]
@@ -206,16 +212,17 @@ const steepest = (larger: readonly RecommendedBudget[], budget: number): Recomme
   return larger.reduce<RecommendedBudget | undefined>((best, one) => (best && saving(best) >= saving(one) ? best : one), undefined)
 }
 
-const smallerThan = (present: Lowered, search: PlanSearch): OtherBudget | undefined => {
-  const candidate = search.within(present.peakBytes() - 1)
+const smallerThan = (present: Lowered, within: WithinBudget): OtherBudget | undefined => {
+  const candidate = within(present.peakBytes() - 1)
   return candidate && other(present, present.peakBytes() - 1, candidate)
 }
 
 /**
  * Why the plan for a graph, as `buildRequestGraph` builds it, is as it is, in figures: pure, and as
- * deterministic as the plan. Fails as `stageGraph` does.
+ * deterministic as the plan. What other budgets give is the request's strategy's, or what `within`
+ * answers. Fails as `stageGraph` does.
  */
-export const explainGraph = (graph: Graph, request: PlanRequest): E.Either<StagingError, Explanation> =>
+export const explainGraph = (graph: Graph, request: PlanRequest, within?: WithinBudget): E.Either<StagingError, Explanation> =>
   pipe(
     decideGraph(graph, request),
     E.map((decision): Explanation => {
@@ -224,7 +231,8 @@ export const explainGraph = (graph: Graph, request: PlanRequest): E.Either<Stagi
       const live = listLive(chosen.graph, chosen.liveAtPeak())
       const times = makeSegmentTimer(decision)
       const budget = decision.budget ?? Infinity
-      const larger = search === undefined ? [] : largerThan(chosen, budget, search)
+      const others = search && (within ?? search.within)
+      const larger = others === undefined ? [] : largerThan(chosen, budget, others)
       return {
         ...predictPlan(request, decision),
         program: chosen.program,
@@ -234,7 +242,7 @@ export const explainGraph = (graph: Graph, request: PlanRequest): E.Either<Stagi
         liveBytes: live.reduce((sum, { bytes }) => sum + bytes, 0),
         larger,
         recommended: steepest(larger, budget),
-        smaller: search && smallerThan(chosen, search),
+        smaller: others && smallerThan(chosen, others),
         segments: segments.map((segment, place) => computeCost(times(place), segment.to === chosen.graph.nodes.length, segment)),
         waitingMilliseconds:
           swapSchedule.length === 0 ? 0 : chosen.milliseconds() - lower(graph, { ...chosen.plan, swapSchedule: [] }, device).milliseconds()

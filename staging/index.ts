@@ -30,7 +30,15 @@ export {
   type DescribedDevice,
   type DeviceFile
 } from './devices/file-model'
-export { explainModel, explainGraph, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
+export {
+  explainModel,
+  explainGraph,
+  type Explanation,
+  type LiveBytes,
+  type OtherBudget,
+  type SegmentCost,
+  type WithinBudget
+} from './explain'
 export { buildGraph, withClassWeights } from './ops/build-graph'
 export { earlierGraphHash, graphHash } from './ops/graph-hash'
 export { getIgnoredLabel, countLabels, makeTargetWeight, uncountedTarget } from './ops/target-weight'
@@ -72,8 +80,8 @@ export { referenceModel } from './devices/reference-model'
 export { roofline, type Rates } from './kernels/roofline'
 export { buildRequestGraph, type Budget, type GraphRequest, type PlanRequest, type Searched, type StageRequest } from './request'
 export { leastOfOneRank } from './search'
-export { bytesOfPlain, plainPeakBytes } from './decide'
-export { stage, stageEach, stageGraph, type PredictedPlan, type StageChoice, type Staged } from './stage'
+export { bytesOfPlain, decideEach, plainPeakBytes, type DecideChoice, type Decision } from './decide'
+export { stage, stageDecision, stageEach, stageGraph, type PredictedPlan, type StageChoice, type Staged } from './stage'
 export {
   checkObjective,
   microBatches,

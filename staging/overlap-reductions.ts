@@ -41,7 +41,8 @@ export const lowerOverlapping: typeof lower = (graph, plan, device) => {
  */
 export const overlapRows = (alone: PlanSearch, beside: PlanSearch): PlanSearch => ({
   ...alone,
-  within: (budget, slowest) => findFastest([alone, beside].flatMap((search) => search.within(budget, slowest) ?? [])),
+  // What is slower alone may be faster beside.
+  within: (budget, slowest) => findFastest([alone.within(budget, slowest), beside.within(budget)].flatMap((found) => found ?? [])),
   least: (below) => {
     const least = alone.least(below)
     return beside.least(least?.budget ?? below) ?? least

@@ -99,7 +99,13 @@ export const createStrategySearch = (
       const maxBytes = refusedKernel() === undefined ? Math.max(plain.peakBytes(), liveBytes()) : unlimitedBytes
       const { leastKept, within } = strategy.within(search)
       const found = searchTargets(
-        { persistentBytes, leastKept, segmentations: (target, slowest) => within(target, loadMargin(device) * inNanoseconds(slowest)) },
+        {
+          persistentBytes,
+          leastKept,
+          segmentations: (target, slowest) => within(target, loadMargin(device) * inNanoseconds(slowest)),
+          // What ranks exchange beside computing no segment tells by itself.
+          isOrdered: graph.shard === undefined
+        },
         onDevice,
         maxBytes,
         refusedKernel

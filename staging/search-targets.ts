@@ -2,7 +2,7 @@ import type { LeastPlan } from './budget-errors'
 import type { KernelKind } from './kernels/kernels'
 import type { Lowered } from './lowering'
 import { lazy } from './memoize'
-import { mayLieIn, type PlanSearch } from './plan-search'
+import { findFastest, mayLieIn, type PlanSearch } from './plan-search'
 import type { Segmentation, SegmentationSearch } from './strategies/strategy'
 
 /**
@@ -30,6 +30,8 @@ const firstWhere = (first: number, last: number, does: (number: number) => boole
 interface TargetSearch extends Pick<SegmentationSearch, 'leastKept'> {
   readonly persistentBytes: number
   readonly segmentations: (target: number, slowest: number) => readonly Segmentation[]
+  /** Whether the first segmentation for a target is the fastest of them. */
+  readonly isOrdered: boolean
 }
 
 /**
@@ -39,7 +41,7 @@ interface TargetSearch extends Pick<SegmentationSearch, 'leastKept'> {
  * peaks rise and fall along the ladder. `slowest` is in milliseconds of a step.
  */
 export const searchTargets = (
-  { persistentBytes, segmentations, leastKept }: TargetSearch,
+  { persistentBytes, segmentations, leastKept, isOrdered }: TargetSearch,
   lowered: (segments: Segmentation) => Lowered,
   maxBytes: number,
   refusedKernel: () => KernelKind | undefined
@@ -79,10 +81,12 @@ export const searchTargets = (
       const candidates = candidatesAt(rung, slowest)
       // Where a target finds nothing as fast, no smaller one does.
       if (candidates.length === 0) return undefined
-      for (const candidate of candidates) {
+      const fits = (candidate: () => Lowered): boolean => {
         const { refusedKernel, liveBytes, peakBytes } = candidate()
-        if (refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget) return candidate()
+        return refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget
       }
+      const found = isOrdered ? candidates.find(fits)?.() : findFastest(candidates.filter(fits).map((candidate) => candidate()))
+      if (found !== undefined) return found
     }
     return undefined
   }

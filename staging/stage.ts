@@ -68,7 +68,8 @@ export const predictPlan = (
   }
 })
 
-const stageDecision =
+/** A decision's plan and what is predicted of it, with its Program. */
+export const stageDecision =
   (request: Pick<PlanRequest, 'strategy' | 'device'>) =>
   (decision: Decision): Staged => ({
     ...predictPlan(request, decision),

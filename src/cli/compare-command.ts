@@ -2,6 +2,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type CompareRow, compare } from '../commands/compare'
 import type { CompareOptions } from '../option-tables/command-options'
+import { meshText } from '../plans/mesh'
 import { table } from '../text/table'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import { type CommandResult, type Words, resolveMeasure, planningProgress, withInterrupt } from './command-result'
@@ -16,16 +17,20 @@ const cells = ({ strategy, budgetBytes, feasible, ...row }: CompareRow): readonl
   orNone(row.peakDeviceBytes, formatBytes),
   orNone(row.peakHostBytes, formatBytes),
   orNone(row.movedBytes, formatBytes),
-  orNone(row.recomputedFlops, (flops) => `${(flops / 1e9).toFixed(1)} G`)
+  orNone(row.recomputedFlops, (flops) => `${(flops / 1e9).toFixed(1)} G`),
+  ...(row.mesh === null ? [] : [meshText(row.mesh)])
 ]
 
 const head = ['strategy', 'budget', 'step', 'of the bound', 'device peak', 'host peak', 'moved', 'recomputed']
+
+/** What a table of rows has above it: how ranks share steps only where there are some. */
+const headOf = (rows: readonly CompareRow[]): readonly string[] => (rows.every(({ mesh }) => mesh === null) ? head : [...head, 'ranks'])
 
 /** The command `compare`: a table of strategies by budget. */
 export const compareCommand = (options: CompareOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(
       compare({ ...options, measure: resolveMeasure(options), ...planningProgress(words), signal }),
-      TE.map((report) => ({ json: report, text: table(head, report.rows.map(cells)) }))
+      TE.map((report) => ({ json: report, text: table(headOf(report.rows), report.rows.map(cells)) }))
     )
   )

@@ -2,15 +2,27 @@ import { setImmediate } from 'node:timers/promises'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type StageChoice, type PlanRequest, type Staged, type StrategyName, productFlops, stageEach } from '../../staging'
+import {
+  type Decision,
+  type Objective,
+  type PlanRequest,
+  type Program,
+  type StrategyName,
+  plainPeakBytes,
+  productFlops,
+  stageDecision
+} from '../../staging'
 import type { Failure, Outcome } from '../failure'
 import { type CompareOptions, compareOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import { checkAddonToPlan } from '../plans/check-addon'
-import { imageSource, bytesOfSize, planRequest, stagingFailure } from '../plans/plan-network'
+import { type DecideInTurn, decideInTurn, decideOnRanks } from '../plans/decide-on-ranks'
+import { type Mesh, meshOf } from '../plans/mesh'
+import type { SharingRanks } from '../plans/fastest-mesh'
+import { type SetupGraph, bytesOfSize, imageSource, planRequest } from '../plans/plan-network'
 import { prepareGraph } from '../plans/prepare-graph'
 import { launchCounts, movedBytes } from '../plans/program-statistics'
-import { pickWatching } from '../plans/watching'
+import { type Watching, pickWatching } from '../plans/watching'
 import { resolveSetup } from '../plans/resolve-setup'
 import { comparisonPage } from '../reports/comparison-page'
 import { checkReport, writeReport } from '../reports/write-report'
@@ -36,9 +48,11 @@ export interface CompareRow {
    * overlap.
    */
   readonly recomputedFlops: number | null
+  /** How ranks share the step by this plan; null where there are none too. */
+  readonly mesh: Mesh | null
 }
 
-const forwardFlops = ({ program: { step, kernels } }: Staged): number =>
+const forwardFlops = ({ step, kernels }: Program): number =>
   [...launchCounts(step)].reduce((sum, [index, count]) => {
     const kernel = kernels[index]!
     return kernel.kind === 'convolutionForward' || kernel.kind === 'linearForward' ? sum + count * productFlops(kernel) : sum
@@ -50,11 +64,13 @@ const nothing = {
   peakDeviceBytes: null,
   peakHostBytes: null,
   movedBytes: null,
-  recomputedFlops: null
+  recomputedFlops: null,
+  mesh: null
 } as const
 
-const makeRow = (strategy: StrategyName, budgetBytes: number, staged: Staged, plainFlops: number): CompareRow => {
-  const { stepMilliseconds, lowerBoundMilliseconds, peakDeviceBytes, peakHostBytes } = staged.predicted
+const makeRow = (strategy: StrategyName, budgetBytes: number, decision: Decision): CompareRow => {
+  const { predicted, program } = stageDecision({ strategy, device: decision.device })(decision)
+  const { stepMilliseconds, lowerBoundMilliseconds, peakDeviceBytes, peakHostBytes } = predicted
   return {
     strategy,
     budgetBytes,
@@ -63,31 +79,32 @@ const makeRow = (strategy: StrategyName, budgetBytes: number, staged: Staged, pl
     lowerBoundMs: lowerBoundMilliseconds,
     peakDeviceBytes,
     peakHostBytes,
-    movedBytes: movedBytes(staged.program.step),
-    recomputedFlops: forwardFlops(staged) - plainFlops
+    movedBytes: movedBytes(program.step),
+    recomputedFlops: forwardFlops(program) - forwardFlops(decision.plain.program()),
+    mesh: meshOf(decision.graph.objective) ?? null
   }
 }
 
 /** Returns the bytes of a described device's memory, which bounds every budget. */
 const maxBytes = ({ budget }: PlanRequest): number => (budget !== undefined && 'bytes' in budget ? budget.bytes : Infinity)
 
-/** A request without limits on the device. */
-const withoutLimits = ({ budget: _, memory: _m, strategy: _s, ...request }: PlanRequest): Parameters<typeof stageEach>[1] => request
-
 const compareRow = (
-  stageBy: StageChoice,
+  decide: DecideInTurn,
   strategy: StrategyName,
   budgetBytes: number,
-  deviceBytes: number,
-  plainFlops: number
+  deviceBytes: number
 ): E.Either<Failure, CompareRow> =>
   pipe(
-    stageBy({ strategy, budget: { bytes: Math.min(budgetBytes, deviceBytes) } }),
-    E.map((staged) => makeRow(strategy, budgetBytes, staged, plainFlops)),
-    E.orElse((error) =>
-      error.code === 'budget' ? E.right({ strategy, budgetBytes, feasible: false, ...nothing }) : E.left(stagingFailure(error))
-    )
+    decide({ strategy, budget: { bytes: Math.min(budgetBytes, deviceBytes) } }),
+    E.map((decision) => makeRow(strategy, budgetBytes, decision)),
+    E.orElse((failure) => (failure.code === 'budget' ? E.right({ strategy, budgetBytes, feasible: false, ...nothing }) : E.left(failure)))
   )
+
+/** Every row is what `plan` would find: of ranks by the mesh that is the fastest for it. */
+const decideFor = (built: SetupGraph, objective: Objective, { ranks, ...options }: Watching & SharingRanks): DecideInTurn =>
+  ranks === undefined || objective.kind !== 'train'
+    ? decideInTurn(built, pickWatching(options))
+    : decideOnRanks(built, objective, { ...options, ranks }, pickWatching(options))
 
 /** Row by row; an interrupt is heard before each. */
 const compareRows = (
@@ -119,19 +136,17 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
       TE.bind('setup', () => resolveSetup(options)),
       TE.bind('built', ({ setup, objective }) => prepareGraph(setup, objective, imageSource, options)),
       TE.bind('request', ({ built }) => TE.fromEither(planRequest(built, pickWatching(options)))),
-      TE.let('stageBy', ({ built: { graph }, request }) => stageEach(graph, withoutLimits(request))),
-      TE.bind('plain', ({ stageBy }) => TE.fromEither(E.mapLeft(stagingFailure)(stageBy({ strategy: 'plain' })))),
-      TE.bind('rows', ({ request, stageBy, plain }) => {
-        const { plainPeakBytes } = plain.predicted
-        const plainFlops = forwardFlops(plain)
+      TE.let('decide', ({ built, objective }) => decideFor(built, objective, options)),
+      TE.bind('rows', ({ built: { graph }, request, decide }) => {
+        const plainBytes = plainPeakBytes(graph, request)
         return compareRows(
           strategies.flatMap((strategy) =>
-            budgets.map((size) => () => compareRow(stageBy, strategy, bytesOfSize(size, plainPeakBytes), maxBytes(request), plainFlops))
+            budgets.map((size) => () => compareRow(decide, strategy, bytesOfSize(size, plainBytes), maxBytes(request)))
           ),
           options.signal
         )
       }),
-      TE.chainFirst(({ rows, plain: { graph } }) => writeReport(report, () => comparisonPage(rows, graph.model, graph.input))),
+      TE.chainFirst(({ rows, built: { graph } }) => writeReport(report, () => comparisonPage(rows, graph.model, graph.input))),
       TE.map(({ rows }) => ({ rows }))
     )
 )

@@ -1,4 +1,5 @@
 import type { Explanation, LiveBytes, OtherBudget } from '../../staging'
+import { type Mesh, meshOf, meshText } from './mesh'
 import { printable } from '../text/printable'
 import { type RankReport, rankRows } from './rank-report'
 import { type SegmentReport, segmentReport, spanText, tilesText } from './plan-report'
@@ -13,6 +14,8 @@ export interface OtherBudgetReport {
   readonly predictedStepMs: number
   /** Against the present budget; below zero where a step gets faster. */
   readonly differenceMs: number
+  /** How ranks share the step by this plan; null where there are none. */
+  readonly mesh: Mesh | null
 }
 
 /** What a segment costs in time, in milliseconds, by its causes. */
@@ -68,12 +71,16 @@ export interface ExplainedPlan extends Explanation {
   readonly ranks?: RankReport
 }
 
-const otherReport = ({ budgetBytes, peakDeviceBytes, stepMilliseconds, differenceMilliseconds }: OtherBudget): OtherBudgetReport => ({
-  budgetBytes,
-  peakDeviceBytes,
-  predictedStepMs: stepMilliseconds,
-  differenceMs: differenceMilliseconds
-})
+const otherReport = ({ objective, ...other }: OtherBudget): OtherBudgetReport => {
+  const { budgetBytes, peakDeviceBytes, stepMilliseconds, differenceMilliseconds } = other
+  return {
+    budgetBytes,
+    peakDeviceBytes,
+    predictedStepMs: stepMilliseconds,
+    differenceMs: differenceMilliseconds,
+    mesh: meshOf(objective) ?? null
+  }
+}
 
 /** An explanation as `explain --json` writes it: bytes, and milliseconds of a step. */
 export const explanationReport = (explanation: ExplainedPlan): ExplanationReport => {
@@ -147,16 +154,24 @@ const peakRows = ({ peak, unusedBytes, peakDeviceBytes }: ExplanationReport): re
   ]
 }
 
+/** `3.2 ms less`. */
+const differenceText = (milliseconds: number): string =>
+  `${formatMilliseconds(Math.abs(milliseconds))} ${milliseconds < 0 ? 'less' : 'more'}`
+
 const budgetRows = ({ larger, smaller, ...present }: ExplanationReport): readonly (readonly string[])[] => {
-  const row = ({ budgetBytes, predictedStepMs, differenceMs }: OtherBudgetReport): readonly string[] => [
-    formatBytes(budgetBytes),
+  const sharing = (mesh: Mesh | null): readonly string[] => (mesh === null ? [] : [meshText(mesh)])
+  const row = ({ budgetBytes, predictedStepMs, differenceMs, mesh }: OtherBudgetReport): readonly string[] => [
+    // A byte less than the plan at hand, which reads as that does.
+    budgetBytes < present.peakDeviceBytes ? `less than ${formatBytes(present.peakDeviceBytes)}` : formatBytes(budgetBytes),
     formatMilliseconds(predictedStepMs),
-    `${formatMilliseconds(Math.abs(differenceMs))} ${differenceMs < 0 ? 'less' : 'more'}`
+    differenceText(differenceMs),
+    ...sharing(mesh)
   ]
   const now = [
     present.budgetBytes === null ? 'no limit' : formatBytes(present.budgetBytes),
     formatMilliseconds(present.predictedStepMs),
-    'the plan at hand'
+    'the plan at hand',
+    ...sharing(present.ranks?.mesh ?? null)
   ]
   return [...(smaller === null ? [] : [row(smaller)]), now, ...larger.map(row)]
 }
@@ -195,7 +210,7 @@ export const explanationSentences = (report: ExplanationReport): readonly string
   const less =
     smaller === null
       ? `Strategy ${report.strategy} fits nothing into less than ${formatBytes(report.peakDeviceBytes)}.`
-      : `With less than ${formatBytes(report.peakDeviceBytes)} a step would take ${formatMilliseconds(smaller.differenceMs)} more.`
+      : `With less than ${formatBytes(report.peakDeviceBytes)} a step would take ${differenceText(smaller.differenceMs)}.`
   const beyond = predictedStepMs - lowerBoundMs
   const { ranks } = report
   const price =
@@ -226,7 +241,7 @@ export const explanationText = (explanation: ExplainedPlan): string => {
     title,
     ...explanationSentences(report),
     table(['at the peak', 'bytes', 'share', 'the largest of it'], peakRows(report)),
-    table(['budget', 'time of a step', 'against now'], budgetRows(report)),
+    table(['budget', 'time of a step', 'against now', ...(report.ranks === null ? [] : ['shared by ranks'])], budgetRows(report)),
     table(
       ['segment', 'decision', 'time', 'recomputation', 'halos', "tiles' copies", 'saved by Winograd', 'by prefetch'],
       segmentRows(report)

@@ -15,12 +15,23 @@ const reasonAgainst = ({ objective }: SetupGraph): string | undefined =>
 const divisorsOf = (whole: number): readonly number[] =>
   Array.from({ length: whole }, (_, index) => index + 1).filter((divisor) => whole % divisor === 0)
 
+/** How many ranks are to share updates, and whether they shard the optimizer all the same. */
+export interface SharingRanks {
+  readonly ranks?: number | undefined
+  readonly shardOptimizer?: boolean
+}
+
 /**
- * The meshes that so many ranks can have: groups that each get as many micro-batches, and within a
- * group parts of as many images, and rows.
+ * A training by each mesh that so many ranks can have: groups that each get as many micro-batches,
+ * and within a group parts of as many images, and rows.
  */
-const listObjectives = (objective: Training, batch: number, ranks: number): readonly Training[] =>
-  divisorsOf(ranks)
+export const listObjectives = (
+  asked: Training,
+  batch: number,
+  { ranks, shardOptimizer }: SharingRanks & { readonly ranks: number }
+): readonly Training[] => {
+  const objective = shardOptimizer ? { ...asked, shardOptimizer } : asked
+  return divisorsOf(ranks)
     .filter((count) => microBatches(objective) % (ranks / count) === 0)
     .flatMap((count) =>
       divisorsOf(count)
@@ -28,11 +39,6 @@ const listObjectives = (objective: Training, batch: number, ranks: number): read
         .map((images): Mesh => ({ microBatches: ranks / count, rows: count / images, ...(images > 1 && { images }) }))
     )
     .map((mesh) => trainingOnMesh(objective, mesh, plannedRank(mesh)))
-
-/** How many ranks are to share updates, and whether they shard the optimizer all the same. */
-export interface SharingRanks {
-  readonly ranks?: number | undefined
-  readonly shardOptimizer?: boolean
 }
 
 /** A setup on a mesh, with its plan. */
@@ -67,12 +73,12 @@ const planWays = (asked: SetupGraph, objective: Training, watching: Watching): r
  * optimizer where that is asked for, nothing fits without, or it is faster. Fails where none can
  * be, with the sentence of what needs the least memory.
  */
-export const onRanks = (built: SetupGraph, { ranks, shardOptimizer }: SharingRanks, watching: Watching): E.Either<Failure, SetupGraph> => {
+export const onRanks = (built: SetupGraph, { ranks, ...sharing }: SharingRanks, watching: Watching): E.Either<Failure, SetupGraph> => {
   const { objective } = built
   if (ranks === undefined) return E.right(built)
   const reason = reasonAgainst(built)
   if (reason !== undefined || objective.kind !== 'train') return E.left(inputFailure(reason ?? '--ranks is for training steps'))
-  const [first, ...others] = listObjectives(shardOptimizer ? { ...objective, shardOptimizer } : objective, built.graph.input[0], ranks)
+  const [first, ...others] = listObjectives(objective, built.graph.input[0], { ranks, ...sharing })
   // There is nothing to choose, and nothing that must fit.
   if (others.length === 0 && !isLimited(built.setup)) {
     return E.bimap(stagingFailure, () => ({ ...built, objective: first! }))(checkObjective(built.graph, first!))

@@ -1,4 +1,4 @@
-import { type Training, microBatches } from '../../staging'
+import { type Objective, type Training, microBatches } from '../../staging'
 import type { SetupGraph } from './plan-network'
 
 /** How ranks share an update: micro-batches beside each other, and parts of each. */
@@ -50,6 +50,10 @@ export const plannedRank = ({ rows }: Mesh): number => (rows - 1) >> 1
 /** A setup's training on a mesh, as the rank at an index of a group has it. */
 export const onMesh = (built: SetupGraph, mesh: Mesh, index: number): SetupGraph =>
   built.objective.kind === 'train' ? { ...built, objective: trainingOnMesh(built.objective, mesh, index) } : built
+
+/** How ranks share what a step is for; undefined where one process has it all. */
+export const meshOf = (objective: Objective): Mesh | undefined =>
+  objective.kind === 'train' && (objective.shard ?? objective.ranks) !== undefined ? makeMesh(objective) : undefined
 
 /** How ranks share the updates of a training. */
 export const makeMesh = ({ shard, ranks, shardOptimizer }: Training): Mesh => ({

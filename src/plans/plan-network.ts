@@ -30,6 +30,7 @@ import {
 import { loadDeviceModel } from './device'
 import { type TimeShares, timeShares } from './program-statistics'
 import type { Failure } from '../failure'
+import { meshOf } from './mesh'
 import { readNetwork } from './network-cache'
 import { describePlanChange } from './plan-file'
 import type { Setup } from './setup'
@@ -146,7 +147,7 @@ const usualNetwork: NetworkRates = { bytesPerSecond: 1.25e9, latencySeconds: 2e-
  * the device is of this machine, with the one that was measured here.
  */
 const withNetwork = (device: ProfiledModel, objective: Objective, setup: Setup): E.Either<Failure, ProfiledModel> => {
-  if (objective.kind !== 'train' || (objective.shard ?? objective.ranks) === undefined) return E.right(device)
+  if (meshOf(objective) === undefined) return E.right(device)
   if (setup.network !== undefined) return E.right({ ...device, network: setup.network })
   return pipe(
     typeof setup.device === 'string' ? readNetwork() : E.right(undefined),

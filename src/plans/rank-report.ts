@@ -14,7 +14,7 @@ import {
   networkNanoseconds
 } from '../../staging'
 import { formatBytes, formatMilliseconds } from '../text/format'
-import { type Mesh, makeMesh, meshText, ranksOfGroup } from './mesh'
+import { type Mesh, meshOf, meshText, ranksOfGroup } from './mesh'
 
 /** What ranks exchange of one kind in an update. */
 export interface ExchangeReport {
@@ -74,8 +74,8 @@ const addUp = (
 export const rankReport = ({ graph, plan, program, predicted }: Staged, device: DeviceModel): RankReport | undefined => {
   const { objective } = graph
   const { network } = device
-  if (objective.kind !== 'train' || (objective.shard ?? objective.ranks) === undefined || network === undefined) return undefined
-  const mesh = makeMesh(objective)
+  const mesh = meshOf(objective)
+  if (objective.kind !== 'train' || mesh === undefined || network === undefined) return undefined
   const ranks = mesh.microBatches * ranksOfGroup(mesh)
   const steps = microBatches(objective) / mesh.microBatches
   // Of micro-batches the section `reduce` brings moments too.

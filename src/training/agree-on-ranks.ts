@@ -58,7 +58,9 @@ interface Told {
 export const agreeOnRanks = (ranks: Ranks, prepared: E.Either<Failure, PreparedTraining>): Outcome<PreparedTraining> => {
   const told = pipe(
     TE.fromEither(prepared),
-    TE.chain((found) => TE.map((choices: Choices) => encodeJson({ choices, record: found.state?.record ?? emptyRecord }))(listChoices(found)))
+    TE.chain((found) =>
+      TE.map((choices: Choices) => encodeJson({ choices, record: found.state?.record ?? emptyRecord }))(listChoices(found))
+    )
   )
   return pipe(
     TE.fromTask(told),

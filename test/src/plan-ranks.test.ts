@@ -160,8 +160,8 @@ const v100 = { model: 'vgg16', classes: 2, device: 'devices/v100-16gb.json' } as
 
 // npx ts-node bench/ranks.ts --models vgg16,resnet18 --size 1024 --ranks 1,2,4,8
 const golden = [
-  ['vgg16', '10Gb/s,20us', [1, 1.44, 1.57, 1.43]],
-  ['vgg16', '100Gb/s,2us', [1, 1.88, 3.42, 5.84]],
+  ['vgg16', '10Gb/s,20us', [1, 1.45, 1.57, 1.43]],
+  ['vgg16', '100Gb/s,2us', [1, 1.89, 3.44, 5.86]],
   ['resnet18', '10Gb/s,20us', [0.94, 0.43, 0.3, 0.25]],
   ['resnet18', '100Gb/s,2us', [0.94, 1.33, 1.61, 1.66]]
 ] as const
@@ -204,9 +204,39 @@ test('what compare and explain tell of ranks is what plan does', async () => {
   const { rows } = await valueOf(compare({ ...asked, budgets: ['100%'], strategies: ['plain'] }))
   const plain = await valueOf(plan({ ...asked, strategy: 'plain' }))
   assert.equal([rows[0]!.predictedStepMs, rows[0]!.peakDeviceBytes], [plain.predictedStepMs, plain.peakDeviceBytes])
+  assert.equal(rows[0]!.mesh, plain.ranks!.mesh)
   const explained = await valueOf(explain(asked))
   assert.equal(explained.ranks, planned.ranks)
   assert.is((await valueOf(explain({ ...asked, ranks: undefined as never }))).ranks, null)
+})
+
+test('compare and explain find for each budget the mesh, and the way to keep the optimizer, that plan does', async () => {
+  const asked = { ...v100, input: [1, 3, 1024, 1024], ranks: 4, network: '10GB/s,2us' } as const
+  const budgets = ['18%', '20%', '25%', '100%']
+  const { rows } = await valueOf(compare({ ...asked, budgets, strategies: ['auto', 'sft'] }))
+  for (const row of rows) {
+    const planned = await valueOf(plan({ ...asked, budget: row.budgetBytes, strategy: row.strategy }))
+    assert.equal([row.predictedStepMs, row.mesh], [planned.predictedStepMs, planned.ranks!.mesh])
+  }
+  const steps = (strategy: string) => rows.flatMap((row) => (row.strategy === strategy ? row.predictedStepMs! : []))
+  for (const strategy of ['auto', 'sft'])
+    assert.equal(
+      steps(strategy),
+      [...steps(strategy)].sort((a, b) => b - a)
+    )
+  assert.ok(rows.some(({ mesh }) => mesh!.shardsOptimizer) && rows.some(({ mesh }) => !mesh!.shardsOptimizer))
+  const explained = await valueOf(explain({ ...asked, budget: rows[1]!.budgetBytes }))
+  const fastest = await valueOf(plan({ ...asked, budget: explained.larger.at(-1)!.budgetBytes }))
+  assert.equal([explained.larger.at(-1)!.predictedStepMs, explained.larger.at(-1)!.mesh], [fastest.predictedStepMs, fastest.ranks!.mesh])
+})
+
+test('of meshes too each row of compare is what plan finds', async () => {
+  const asked = { ...v100, model: 'resnet18', input: [2, 3, 256, 256], accumulate: 2, ranks: 4, network: '10Gb/s,20us' } as const
+  const { rows } = await valueOf(compare({ ...asked, budgets: ['150MB', '1GB'], strategies: ['auto'] }))
+  for (const row of rows) {
+    const planned = await valueOf(plan({ ...asked, budget: row.budgetBytes }))
+    assert.equal([row.predictedStepMs, row.mesh], [planned.predictedStepMs, planned.ranks!.mesh])
+  }
 })
 
 test('the command says how ranks share a step, what they exchange and what they gain', async () => {

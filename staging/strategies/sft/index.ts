@@ -154,7 +154,8 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     const room = target - persistentBytes
     const options = leastKeptPath(route, keptOf, (from, to, keptBytes) => segments.leastKept({ from, to })(room - keptBytes))
     const found = options?.map(({ segment }) => segment)
-    return found && joinSegments(found, asked, search.estimate)
+    // Of ranks a segment has rows of its own, and joined ones others.
+    return found && graph.shard === undefined ? joinSegments(found, asked, search.estimate) : found
   })
   const within: SegmentationSearch['within'] = (target, slowest = Infinity) => {
     const route = routeWithin(target)

@@ -80,7 +80,8 @@ const fastestFirst = (options: readonly (() => SegmentOption | undefined)[]): re
 
 /**
  * Options for the segment between any two positions; answers are remembered. A segment that is kept
- * whole and spans several positions is left out: `joinSegments` makes it of its parts.
+ * whole and spans several positions is left out, `joinSegments` makes it of its parts, but where
+ * ranks share rows.
  */
 export const createSegmentOptions = (
   search: Search,
@@ -95,7 +96,8 @@ export const createSegmentOptions = (
   const { optionOf } = bytes
 
   const wantedIn = (span: Span) => tiled.find(({ from, to }) => from === span.from && to === span.to)
-  const isKeepable = (span: Span): boolean => span.to === end || !positions.some((position) => span.from < position && position < span.to)
+  const isKeepable = (span: Span): boolean =>
+    graph.shard !== undefined || span.to === end || !positions.some((position) => span.from < position && position < span.to)
   const isInRows = (span: Span): boolean => onHost !== undefined && endsOnHost(graph, span, onHost).length > 0
   const gridsOf = memoizeBySpan(end, (span) => candidateGrids(graph, span, isInRows(span)))
 
