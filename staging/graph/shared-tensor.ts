@@ -1,7 +1,8 @@
+import type { PlanShards } from '../../dsl/internal'
 import { memoizePerObject } from '../memoize'
 import { boundaryTensors } from './boundary-tensors'
 import { axisIndex, extentsOfTensor, reduces, type Graph, type Shard } from './graph'
-import { allParts, effectiveTileCount, partition, unionInterval, type Interval } from './interval'
+import { effectiveTileCount, partition, unionInterval, type Interval } from './interval'
 import { findShard, type SegmentShard, type ShardAxis } from './shard'
 import type { Grid, Span } from './span'
 import type { ImageCounts } from '../program/program-buffer'
@@ -22,8 +23,8 @@ export interface RankPart {
 
 /** How a tensor that leaves a segment is shared by the ranks. */
 export interface SharedTensor {
-  /** By rank. */
-  readonly parts: readonly RankPart[]
+  readonly ranks: number
+  readonly partOf: (rank: number) => RankPart
   /** Whether each rank has a part of every element of a sum over its rows. */
   readonly isSummed: boolean
   /** Whether what runs on all ranks alike reads all of it. */
@@ -51,33 +52,40 @@ const allOf = (graph: Graph, tensor: number): ImageRows => {
   return { images: { from: 0, to: images }, rows: { from: 0, to: rows } }
 }
 
-/** A span with its grid, as segments have it. */
-type TiledSpan = Span & { readonly grid: Grid }
+/** A span with its grid, and what a plan says of how ranks share it, as segments have them. */
+type TiledSpan = Span & { readonly grid: Grid; readonly shards?: PlanShards }
 
-/** By tensor and part along an axis, what tiles of a segment make or sum, and what they read. */
+const textOf = ({ from, to, grid: { B, H }, shards }: TiledSpan): string => [from, to, B, H, shards?.B, shards?.H].join()
+
+/** The interval of a part along an axis. */
+type IntervalOf = (part: number) => Interval
+
+/** By tensor, the parts along an axis that tiles of a segment make or sum, and what they read. */
 interface AxisParts {
-  readonly owned: ReadonlyMap<number, readonly Interval[]>
-  readonly held: ReadonlyMap<number, readonly Interval[]>
+  readonly owned: ReadonlyMap<number, IntervalOf>
+  readonly held: ReadonlyMap<number, IntervalOf>
+}
+
+/** The intervals of all parts, without an object for each: there may be a thousand, of many segments. */
+const intervalsOf = (runs: readonly TileRun[], of: 'owned' | 'held', tensor: number, tiles: number, count: number): IntervalOf => {
+  const [starts, ends] = [new Int32Array(count).fill(2 ** 31 - 1), new Int32Array(count)]
+  let tile = 0
+  for (const run of runs) {
+    const [{ from, to }, advance] = [run[of].get(tensor)!, run.advances.get(tensor)!]
+    for (let index = 0; index < run.count; index += 1, tile += 1) {
+      const part = Math.floor(tile / tiles)
+      starts[part] = Math.min(starts[part]!, from + index * advance)
+      ends[part] = Math.max(ends[part]!, to + index * advance)
+    }
+  }
+  return (part) => ({ from: starts[part]!, to: ends[part]! })
 }
 
 const findAxisParts = (graph: Graph, segment: TiledSpan, axis: ShardAxis, count: number): AxisParts => {
   const tiles = segment.grid[axis]
   const runs = tileRunsOfParts(graph, segment, axis, tiles, count)!
-  const ofParts = (of: 'owned' | 'held', tensor: number): readonly Interval[] => {
-    const parts: Interval[] = []
-    let tile = 0
-    for (const run of runs) {
-      const [{ from, to }, advance] = [run[of].get(tensor)!, run.advances.get(tensor)!]
-      for (let index = 0; index < run.count; index += 1, tile += 1) {
-        const moved = { from: from + index * advance, to: to + index * advance }
-        const part = Math.floor(tile / tiles)
-        parts[part] = part < parts.length ? unionInterval(parts[part]!, moved) : moved
-      }
-    }
-    return parts
-  }
-  const byTensor = (of: 'owned' | 'held', tensors: Iterable<number>): ReadonlyMap<number, readonly Interval[]> =>
-    new Map([...tensors].map((tensor) => [tensor, ofParts(of, tensor)]))
+  const byTensor = (of: 'owned' | 'held', tensors: Iterable<number>): ReadonlyMap<number, IntervalOf> =>
+    new Map([...tensors].map((tensor) => [tensor, intervalsOf(runs, of, tensor, tiles, count)]))
   return { owned: byTensor('owned', runs[0]!.owned.keys()), held: byTensor('held', boundaryTensors(graph, segment).inputs) }
 }
 
@@ -87,38 +95,41 @@ const axisParts = memoizePerObject(
   findAxisParts
 )
 
-/** By rank, what its tiles of a segment own of what an op makes, or sums along an axis. */
-const partsOwned = (graph: Graph, segment: TiledSpan, shard: SegmentShard, position: number): readonly ImageRows[] => {
+/** Images and rows of a rank. */
+type RowsOfRank = (rank: number) => ImageRows
+
+/** The intervals of a rank's parts along both axes. */
+const ofRank = ({ parts: { B, H } }: SegmentShard, along: (axis: ShardAxis, count: number) => IntervalOf): RowsOfRank => {
+  const [images, rows] = [along('B', B.count), along('H', H.count)]
+  return (rank) => ({ images: images(Math.floor(rank / H.count)), rows: rows(rank % H.count) })
+}
+
+/** What a rank's tiles of a segment own of what an op makes, or sums along an axis. */
+const rowsOwned = (graph: Graph, segment: TiledSpan, shard: SegmentShard, position: number): RowsOfRank => {
   const node = graph.nodes[position]!
-  return ofRanks(shard, (axis, count) => {
+  return ofRank(shard, (axis, count) => {
     const tensor = reduces(node, axis) ? node.inputs[0]! : position + 1
-    return axisParts(graph, segment, axis, count).owned.get(tensor) ?? [{ from: 0, to: extentsOfTensor(graph, tensor)[axisIndex[axis]] }]
+    const all = { from: 0, to: extentsOfTensor(graph, tensor)[axisIndex[axis]] }
+    return axisParts(graph, segment, axis, count).owned.get(tensor) ?? (() => all)
   })
 }
 
-/** By rank, the intervals of its parts along both axes. */
-const ofRanks = (shard: SegmentShard, along: (axis: ShardAxis, count: number) => readonly Interval[]): readonly ImageRows[] => {
-  const [images, rows] = [along('B', shard.parts.B.count), along('H', shard.parts.H.count)]
-  return images.flatMap((some) => rows.map((one): ImageRows => ({ images: some, rows: one })))
-}
+const ranksOf = ({ parts: { B, H } }: SegmentShard): number => B.count * H.count
 
 /** What this rank owns of what an op of a segment makes, or sums. */
 export const ownedPart = (graph: Graph, segment: TiledSpan, shard: SegmentShard, position: number): ImageRows =>
-  partsOwned(graph, segment, shard, position)[shard.index]!
+  rowsOwned(graph, segment, shard, position)(shard.index)
 
-/** By rank, what it owns and what its tiles of readers hold: all of it where there are none. */
-const partsHeld = (
-  graph: Graph,
-  tensor: number,
-  owned: readonly ImageRows[],
-  readers: readonly TiledSpan[] | undefined
-): readonly RankPart[] => {
+/** What a rank owns and what its tiles of readers hold: all of it where there are none. */
+const withHeld = (graph: Graph, tensor: number, owned: RowsOfRank, readers: readonly TiledSpan[] | undefined): SharedTensor['partOf'] => {
   const all = allOf(graph, tensor)
-  const read = (readers ?? []).map((reader) =>
-    ofRanks(findShard(graph, reader)!, (axis, count) => axisParts(graph, reader, axis, count).held.get(tensor)!)
+  const read = readers?.map((reader) =>
+    ofRank(findShard(graph, reader)!, (axis, count) => axisParts(graph, reader, axis, count).held.get(tensor)!)
   )
-  const heldBy = (rank: number): ImageRows => (readers === undefined ? all : read.map((ranks) => ranks[rank]!).reduce(union, owned[rank]!))
-  return owned.map((part, rank) => ({ owned: part, held: heldBy(rank) }))
+  return (rank) => {
+    const own = owned(rank)
+    return { owned: own, held: read?.map((of) => of(rank)).reduce(union, own) ?? all }
+  }
 }
 
 /** The segments that read a tensor of an earlier one, or of the network's input. */
@@ -144,23 +155,30 @@ export const countedPart = ({ images, rows }: ImageCounts, { count, index }: Sha
   rows: { from: Math.floor((rows * index) / count), to: Math.floor((rows * (index + 1)) / count) }
 })
 
+const shareOutput = (graph: Graph, tensor: number, producer: TiledSpan, readers: readonly TiledSpan[]): SharedTensor | undefined => {
+  const shard = findShard(graph, producer)
+  if (shard === undefined) return undefined
+  const readInParts = readers.filter((reader) => findShard(graph, reader) !== undefined)
+  const isSummed = reduces(graph.nodes[tensor - 1]!, 'H')
+  const isGathered = isSummed || readInParts.length < readers.length
+  const partOf = withHeld(graph, tensor, rowsOwned(graph, producer, shard, tensor - 1), isGathered ? undefined : readInParts)
+  return { ranks: ranksOf(shard), partOf, isSummed, isGathered, readInParts }
+}
+
+/** Remembered: many plans have the same segments around a tensor. */
+const knownOutput = memoizePerObject(
+  (_: Graph, tensor: number, ...[producer, readers]: readonly [TiledSpan, readonly TiledSpan[]]) =>
+    [tensor, ...[producer, ...readers].map(textOf)].join(),
+  shareOutput
+)
+
 /**
  * How the ranks share a tensor that leaves one of these segments; undefined where every rank makes
  * all of it.
  */
 export const sharedTensor = (graph: Graph, segments: readonly TiledSpan[], tensor: number): SharedTensor | undefined => {
   const producer = segments.find(({ from, to }) => from < tensor && tensor <= to)
-  const shard = producer && findShard(graph, producer)
-  if (producer === undefined || shard === undefined) return undefined
-  const node = graph.nodes[tensor - 1]!
-  const owned = partsOwned(graph, producer, shard, tensor - 1)
-  const readers = findReaders(graph, segments, tensor)
-  const readInParts = readers.filter((reader) => findShard(graph, reader) !== undefined)
-  if (reduces(node, 'H')) {
-    return { parts: owned.map((part) => ({ owned: part, held: allOf(graph, tensor) })), isSummed: true, isGathered: true, readInParts }
-  }
-  const isGathered = readInParts.length < readers.length
-  return { parts: partsHeld(graph, tensor, owned, isGathered ? undefined : readInParts), isSummed: false, isGathered, readInParts }
+  return producer && knownOutput(graph, tensor, producer, findReaders(graph, segments, tensor))
 }
 
 /**
@@ -173,7 +191,7 @@ export const assumedSharing = (graph: Graph, segment: TiledSpan, tensor: number)
   const { images, rows } = allOf(graph, tensor)
   const { B, H } = shard.parts
   if (effectiveTileCount(images.to, B.count) < B.count || effectiveTileCount(rows.to, H.count) < H.count) return undefined
-  const [ofImages, ofRows] = [allParts(partition(images.to, B.count)), allParts(partition(rows.to, H.count))]
-  const owned = ofImages.flatMap((some) => ofRows.map((one): ImageRows => ({ images: some, rows: one })))
-  return { parts: partsHeld(graph, tensor, owned, [segment]), isSummed: false, isGathered: false, readInParts: [segment] }
+  const owned = ofRank(shard, (axis, count) => partition((axis === 'B' ? images : rows).to, count).part)
+  const partOf = withHeld(graph, tensor, owned, [segment])
+  return { ranks: ranksOf(shard), partOf, isSummed: false, isGathered: false, readInParts: [segment] }
 }

@@ -135,8 +135,8 @@ const makeShare = (
   shared: SharedTensor | undefined
 ): TensorShare | undefined => {
   if (graph.shard === undefined || shared === undefined) return undefined
-  const { owned, held } = shared.parts[graph.shard.index]!
-  const last = shared.parts.at(-1)!.owned
+  const { owned, held } = shared.partOf(graph.shard.index)
+  const last = shared.partOf(shared.ranks - 1).owned
   const of = { images: last.images.to, rows: last.rows.to }
   const [, channels, , width] = extentsOfTensor(graph, tensor)
   const rowBytes = width * channelBlock(layouts[tensor]!, channels) * activationBytes

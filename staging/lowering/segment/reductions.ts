@@ -118,7 +118,7 @@ export const finishReductions = (backward: SegmentBackward, reductions: Reductio
       addSumsOfRanks(scope, buffer)
       const [images, , rows] = tensor.extents
       const isOnAll = shared === undefined || shared.isSummed
-      const own = isOnAll ? countedPart({ images, rows }, shard) : shared.parts[shard.index]!.owned
+      const own = isOnAll ? countedPart({ images, rows }, shard) : shared.partOf(shard.index).owned
       emitPendingGradientOfPart(inside, position, whole, own)
     }
     // Where ranks share images or rows, each has its part of the gradients of parameters.
