@@ -171,11 +171,9 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
     const { own } = ownBoxes(stores[access.store]!, coordinates[access.store]!)
     return accessBoxes(coordinates[access.store]!, access).boxes.every((box) => !own.some((other) => overlap(box, other)))
   }
-  /** Tells whether a copy is of a gradient to which all ranks add theirs, to be sent or added. */
-  const isSummed = ({ kind }: Kernel, { store }: Access, all: readonly Access[]): boolean =>
-    kind === 'copyBox' &&
-    ['sum', 'alike'].includes(stores[store]!.share?.kind ?? '') &&
-    (goesTo(all, 'network') || goesTo(all, 'copyBox') || goesTo(all, 'normaliseBackward', 'copyBox'))
+  /** Tells whether what is sent is a gradient to which all ranks add theirs. */
+  const isSummed = ({ kernel }: InstructionPlace, { store }: Access): boolean =>
+    kernel === 'allToAll' && ['sum', 'alike'].includes(stores[store]!.share?.kind ?? '')
   const checkReread = (place: InstructionPlace, access: Access, seed: Access | undefined): void => {
     const system = coordinates[access.store]!
     const moves = seed !== undefined && access.strides.every((stride, axis) => stride === seed.strides[axis])
@@ -226,9 +224,11 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
           touched.add(store)
         })
       } else if (event.kind === 'access' && event.engine === 'network') {
-        // What goes to other ranks is packed first, which the proof follows.
+        // Rows that go to other ranks are packed first, which the proof follows.
         for (const access of event.accesses)
-          if (stores[access.store]!.role === 'output-gradient') checkReread(event.place, access, undefined)
+          if (stores[access.store]!.role === 'output-gradient')
+            if (isSummed(event.place, access)) touched.add(access.store)
+            else checkReread(event.place, access, undefined)
       } else if (event.kind === 'access' && event.kernel === undefined) copied(event)
       else if (event.kind === 'access' && event.kernel !== undefined)
         for (const access of event.accesses) {
@@ -244,7 +244,6 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
             latest.set(store, access)
           } else if (isOfOthers(event.kernel, access) && goesTo(event.accesses, 'network')) take(sending, event.kernel, access, loops)
           else if (isOfOthers(event.kernel, access) && goesTo(event.accesses, 'normaliseBackward', 'copyBox')) touched.add(store)
-          else if (isSummed(event.kernel, access, event.accesses)) touched.add(store)
           else if (!completes(event.kernel, access, event.accesses, loops)) checkReread(event.place, access, latest.get(store))
           touched.add(store)
         }

@@ -12,14 +12,14 @@ interface Packed {
   readonly boxes: readonly Box[]
 }
 
-/** A sum of what ranks have: the stores whose parts are added, in the order of ranks. */
+/** A sum of what ranks have: the store in which all are gathered, and how many were added. */
 interface OpenSum {
-  /** By rank; undefined for this one's own part, of which a copy was made. */
-  readonly parts: readonly (number | undefined)[]
+  readonly gathered: number
   readonly taken: number
 }
 
 const isExchange = ({ place }: AccessEvent): boolean => place.kernel === 'exchange'
+const isGathering = ({ place }: AccessEvent): boolean => place.kernel === 'allToAll'
 
 const listEvents = (list: readonly Event[]): readonly AccessEvent[] =>
   list.flatMap((event) => (event.kind === 'loop' ? listEvents(event.body) : event.kind === 'access' ? [event] : []))
@@ -27,7 +27,8 @@ const listEvents = (list: readonly Event[]): readonly AccessEvent[] =>
 /**
  * Proves of what a step packs for other ranks that it is what the tensor has in the end: nothing
  * writes over what is packed before it is sent, nor to what it was packed of behind that. A sum
- * of what all ranks have is made of each one's part, its own among them, once and in their order.
+ * of what all ranks have, which are no statistics that it names, is made of each one's part, its own
+ * among them, once and in their order.
  */
 export const proveSent = ({ shard }: Program, { stores, coordinates }: ProgramEvents, { name: section, events }: SectionEvents): void => {
   if (section !== 'step' || shard === undefined) return
@@ -37,8 +38,10 @@ export const proveSent = ({ shard }: Program, { stores, coordinates }: ProgramEv
   /** Of a tensor, what was packed of it and is not to change. */
   const guarded = new Map<number, readonly Box[]>()
   const sums = new Map<number, OpenSum>()
-  /** Copies of whole sums: this rank's own parts. */
-  const ownParts = new Map<number, number>()
+  /** What all ranks' parts are in, or what is made of it. */
+  const whole = new Set<number>()
+  /** What must have all ranks' parts in the end. */
+  const summed = new Set<number>()
   const refuse = (place: InstructionPlace, { store, operand, range }: Access, sentence: string): never =>
     fail(operandFault('exchange', place, operand, stores[store]!.name, range, sentence))
   const boxesOf = (access: Access, loops: readonly OpenLoop[]): readonly Box[] => {
@@ -48,36 +51,48 @@ export const proveSent = ({ shard }: Program, { stores, coordinates }: ProgramEv
       accessBoxes(system, access).boxes
     )
   }
-  const isSum = (store: number): boolean => stores[store]!.share?.kind !== 'part'
+  const named = new Set(shard.merged)
+  const isSum = (store: number): boolean => stores[store]!.role !== 'persistent' && !named.has(stores[store]!.name)
   const pack = (source: Access, destination: Access): void => {
     const boxes = boxesOf(source, [])
     packed.set(destination.store, { tensor: source.store, boxes })
     guarded.set(source.store, [...(guarded.get(source.store) ?? []), ...boxes])
   }
   const exchange = ({ accesses, place }: AccessEvent): void => {
-    const [sends, receives] = [accesses.filter(({ use }) => use === 'read'), accesses.filter(({ use }) => use !== 'read')]
+    const sends = accesses.filter(({ use }) => use === 'read')
     for (const access of sends)
       if (!packed.has(access.store)) refuse(place, access, `sends "${stores[access.store]!.name}", which nothing has packed`)
-    const tensors = new Set(sends.flatMap(({ store }) => [packed.get(store)!.tensor]))
     for (const { store } of sends) packed.delete(store)
-    for (const tensor of tensors)
-      if (isSum(tensor)) {
-        const others = receives.map(({ store }) => store)
-        sums.set(tensor, { parts: [...others.slice(0, shard.index), undefined, ...others.slice(shard.index)], taken: 0 })
-        guarded.delete(tensor)
-      }
   }
-  /** Takes a part of a sum, where it is the next one; tells whether the event does so. */
+  const gather = ({ accesses: [sent, received], place }: AccessEvent): void => {
+    if (sent === undefined || received === undefined || !isSum(sent.store)) return
+    const { bytes, name } = stores[sent.store]!
+    const isWhole = sent.base === 0 && sent.run === bytes && sent.repeats.every(({ stride }) => stride === 0)
+    const isInOrder = received.base === 0 && received.run === bytes && received.repeats.every(({ stride }) => stride === bytes)
+    if (!isWhole || !isInOrder) refuse(place, sent, `does not bring all of "${name}" of all ranks in their order`)
+    sums.set(sent.store, { gathered: received.store, taken: 0 })
+  }
+  /** Takes the first part of a sum, or all others; tells whether the event does so. */
   const takes = ({ kernel, accesses: [source, destination], place }: AccessEvent): boolean => {
     const sum = destination && sums.get(destination.store)
     if (kernel?.kind !== 'copyBox' || source === undefined || destination === undefined || sum === undefined) return false
-    const next = sum.parts[sum.taken]
-    const isNext = next === undefined ? ownParts.get(source.store) === destination.store : source.store === next
-    const { name } = stores[destination.store]!
-    if (!isNext || kernel.add !== (sum.taken === 0 ? 0 : 1))
-      refuse(place, destination, `adds parts of "${name}" in another order than of ranks`)
-    if (sum.taken + 1 === sum.parts.length) sums.delete(destination.store)
-    else sums.set(destination.store, { ...sum, taken: sum.taken + 1 })
+    const { bytes, name } = stores[destination.store]!
+    const [parts, isFirst] = [kernel.n1 * kernel.n2 === 1 ? kernel.n0 : 0, sum.taken === 0]
+    const isNext =
+      source.store === sum.gathered &&
+      source.base === sum.taken * bytes &&
+      source.run === bytes &&
+      destination.base === 0 &&
+      destination.run === bytes &&
+      kernel.add === (isFirst ? 0 : 1) &&
+      parts === (isFirst ? 1 : shard.count - 1) &&
+      (parts === 1 || (kernel.destinationStride0 === 0 && kernel.sourceStride0 === kernel.n3))
+    if (!isNext) refuse(place, destination, `adds parts of "${name}" in another order than of ranks`)
+    if (isFirst && shard.count > 1) sums.set(destination.store, { ...sum, taken: 1 })
+    else {
+      sums.delete(destination.store)
+      whole.add(destination.store)
+    }
     return true
   }
   const check = (event: AccessEvent, loops: readonly OpenLoop[]): void => {
@@ -85,12 +100,12 @@ export const proveSent = ({ shard }: Program, { stores, coordinates }: ProgramEv
     const [source, destination] = accesses
     const isCopy = kernel?.kind === 'copyBox' && source !== undefined && destination !== undefined
     if (takes(event)) return
-    if (isCopy && sums.get(source.store)?.taken === 0) {
-      ownParts.set(destination.store, source.store)
-      return
-    }
+    const isOfWhole = kernel?.kind === 'mergeMaxima' || accesses.some(({ use, store }) => use === 'read' && whole.has(store))
     for (const access of accesses) {
-      const { name } = stores[access.store]!
+      const { name, role, share } = stores[access.store]!
+      if ((role === 'boundary' && share?.kind === 'sum') || (role === 'output-gradient' && share?.kind === 'alike'))
+        summed.add(access.store)
+      if (access.use !== 'read' && isOfWhole) whole.add(access.store)
       if (sums.has(access.store)) refuse(place, access, `uses "${name}" before the parts of all ranks are added`)
       if (access.use === 'read') continue
       if (packed.has(access.store)) refuse(place, access, `writes over "${name}" before it is sent`)
@@ -105,9 +120,15 @@ export const proveSent = ({ shard }: Program, { stores, coordinates }: ProgramEv
       if (event.kind === 'loop') walk(event.body, [...loops, event.loop])
       else if (event.kind === 'access')
         if (isExchange(event)) exchange(event)
+        else if (isGathering(event)) gather(event)
         else check(event, loops)
   }
   walk(events, [])
+  for (const tensor of summed)
+    if (!sums.has(tensor) && !whole.has(tensor)) {
+      const { name } = stores[tensor]!
+      fail({ kind: 'exchange', message: `${section}: leaves this rank's part alone of "${name}".`, section, buffer: name })
+    }
   for (const [tensor] of sums) {
     const { name } = stores[tensor]!
     fail({ kind: 'exchange', message: `${section}: leaves out parts of "${name}" of some ranks.`, section, buffer: name })

@@ -322,6 +322,11 @@ const copiesOf = (program: Program, from: RegExp, to: RegExp): readonly number[]
   )
 
 const sum = /^the output of 6$/
+const gathered = /^statistics of all ranks$/
+
+/** Whether all ranks gather here what each has in a buffer of such a name. */
+const isGatheringOf = ({ buffers }: Program, one: Instruction, name: RegExp): boolean =>
+  one.kind === 'allToAll' && name.test(buffers[one.send.buffer!]!.name)
 
 /** A Program with a buffer, used outside of loops, in a place of its own behind all others. */
 const movedApart = (program: Program, index: number): Program => {
@@ -367,21 +372,47 @@ for (const [what, program, sentence] of [
     /writes to "the gradient of the output of 1" behind what is packed of it for other ranks/
   ],
   [
-    'a sum without its own part',
+    'a sum of which not all parts are added',
     withStep(1, (code, program) => {
-      const own = copiesOf(program, sum, /^rows of a rank$/)[0]!
-      const { operands } = code[own] as Launch
-      return code.filter((one, at) => at !== own && !(isCopy(program, one) && one.operands[0]!.buffer === operands[1]!.buffer))
+      const [, others] = copiesOf(program, gathered, sum)
+      return code.filter((_, at) => at !== others)
     }),
-    /adds parts of "the output of 6" in another order than of ranks|uses "the output of 6" before the parts of all ranks are added/
+    /uses "the output of 6" before the parts of all ranks are added/
   ],
   [
     'a sum in another order',
     withStep(1, (code, program) => {
-      const [first, second] = copiesOf(program, /^rows of a rank$/, sum) as readonly [number, number]
-      return code.with(first, code[second]!).with(second, code[first]!)
+      const [first, others] = copiesOf(program, gathered, sum) as readonly [number, number]
+      return code.with(first, code[others]!).with(others, code[first]!)
     }),
     /adds parts of "the output of 6" in another order than of ranks/
+  ],
+  [
+    "a sum of other ranks' parts alone",
+    withStep(1, (code, program) => {
+      const [first, others] = copiesOf(program, gathered, sum) as readonly [number, number]
+      const { operands, ...launch } = code[others] as Launch
+      const [from, to] = operands as readonly [Launch['operands'][number], Launch['operands'][number]]
+      return code.with(others, { ...launch, operands: [{ ...from, base: (code[first] as Launch).operands[0]!.base }, to] })
+    }),
+    /adds parts of "the output of 6" in another order than of ranks/
+  ],
+  [
+    'a sum that is changed before its parts are added',
+    withStep(1, (code, program) => {
+      const [first] = copiesOf(program, gathered, sum) as readonly [number]
+      const zero: Launch = { kind: 'launch', kernel: program.kernels.length, operands: [(code[first] as Launch).operands[1]!] }
+      return code.toSpliced(first, 0, zero)
+    }),
+    /uses "the output of 6" before the parts of all ranks are added/
+  ],
+  [
+    'a sum of its own part alone',
+    withStep(1, (code, program) => {
+      const copies = copiesOf(program, gathered, sum)
+      return code.filter((one, at) => !copies.includes(at) && !isGatheringOf(program, one, sum))
+    }),
+    /leaves this rank's part alone of "the output of 6"/
   ]
 ] as const)
   test(`A rank's Program is refused with ${what}`, () => {
@@ -550,7 +581,7 @@ for (const [what, programs, sentence] of [
   [
     'statistics that only others merge',
     soundNormalising.map((program, rank) => (rank === 1 ? { ...program, shard: { ...program.shard!, merged: [] } } : program)),
-    /^rank 1 merges nothing of all ranks where rank 0 does moments of 1, sums of 1\.$/
+    /adds parts of "moments of 1" in another order than of ranks|"moments of 1" before the parts of all ranks are added/
   ]
 ] as const)
   test(`Programs that normalise are refused with ${what}`, () => assert.match(sentenceOf(programs), sentence))

@@ -84,7 +84,7 @@ void check(const CopyBox& b) {
   for (const std::int64_t n : b.n) positive("an extent of the box", n);
   for (const std::int64_t s : b.sourceStride) notNegative("a source stride", s);
   for (const std::int64_t s : b.destinationStride) notNegative("a destination stride", s);
-  if (sums(b) && (!b.add || !b.ofParameters)) throw Failure("boxes of activations, or that are not added, are all copied to one place");
+  if (sums(b) && !b.add) throw Failure("boxes that are not added are all copied to one place");
   apart({{{sums(b) ? 1 : b.n[0], b.destinationStride[0]}, {b.n[1], b.destinationStride[1]}, {b.n[2], b.destinationStride[2]}}}, b.n[3]);
 }
 

@@ -37,8 +37,8 @@ export const movementKernels = {
   },
   /**
    * A box of n0 x n1 x n2 rows of n3 contiguous elements, of activations or of parameters; strides
-   * in elements. `add` 1 adds to the destination; where `destinationStride0` is 0, which only
-   * parameters may have, it adds all n0 boxes of rows to one, in their order.
+   * in elements. `add` 1 adds to the destination; where `destinationStride0` is 0,
+   * it adds all n0 boxes of rows to one, in their order.
    */
   copyBox: {
     fields: fields.copyBox,

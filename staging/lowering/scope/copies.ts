@@ -76,8 +76,11 @@ export const inLayout = (
   return copy
 }
 
-/** A copy of `count` contiguous elements of a parameter. */
-const oneRow = (count: number) =>
+/** Whose type the elements of a tensor have. */
+export type ElementsOf = 'activations' | 'parameters'
+
+/** A copy of `count` contiguous elements. */
+const oneRow = (count: number, elements: ElementsOf) =>
   ({
     kind: 'copyBox',
     n0: 1,
@@ -91,29 +94,30 @@ const oneRow = (count: number) =>
     destinationStride1: count,
     destinationStride2: count,
     add: 0,
-    ofParameters: 1
+    ofParameters: elements === 'parameters' ? 1 : 0
   }) as const
 
-/** `count` contiguous elements of a parameter from one place to another, copied or added. */
+/** `count` contiguous elements from one place to another, copied or added. */
 export const copyElements = (
   launch: Builder['networkLaunch'],
   count: number,
   source: UnplacedOperand,
   destination: UnplacedOperand,
-  add: 0 | 1
-): void => launch({ ...oneRow(count), add }, { source, destination })
+  add: 0 | 1,
+  elements: ElementsOf = 'parameters'
+): void => launch({ ...oneRow(count, elements), add }, { source, destination })
 
 /**
- * Adds `parts` times `count` elements of a parameter, which lie one after the other, to one place,
- * in their order.
+ * Adds `parts` times `count` elements, which lie one after the other, to one place, in their order.
  */
 export const addParts = (
   launch: Builder['networkLaunch'],
   parts: number,
   count: number,
   source: UnplacedOperand,
-  destination: UnplacedOperand
-): void => launch({ ...oneRow(count), add: 1, ...(parts > 1 && { n0: parts, destinationStride0: 0 }) }, { source, destination })
+  destination: UnplacedOperand,
+  elements: ElementsOf = 'parameters'
+): void => launch({ ...oneRow(count, elements), add: 1, ...(parts > 1 && { n0: parts, destinationStride0: 0 }) }, { source, destination })
 
 /** A plain tensor of the parameters' type to one of the activations'. */
 export const castTile = (builder: Builder, source: TileTensor, destination: TileTensor): void => {

@@ -1,23 +1,22 @@
-import type { Shard } from '../../graph/graph'
 import { findShard } from '../../graph/shard'
 import { arenaOperand, type Buffer } from '../ir/builder'
 import type { TileTensor, WholeTensor } from '../ir/tile-tensor'
-import { wholeTensor } from '../scope/copies'
-import { wholePart } from '../scope/regions'
+import { type ElementsOf, addParts, copyElements, wholeTensor } from '../scope/copies'
 import type { ModelScope } from '../scope/scope'
-import { copyElements, createPacked, exchange, type ElementsOf } from './exchange'
+import { gatherParts } from './gather-parts'
 import { mergeMaxima } from './merge-statistics'
 import { zeroBuffer, type SegmentCode } from './segment-code'
 import { receiveRows, sendRows } from './send-rows'
 
-/** The partial sums of all ranks are added, in the order of rows. */
-const addSums = (scope: ModelScope, whole: TileTensor, { count, index }: Shard, elements: ElementsOf = 'activations'): void => {
-  const others = Array.from({ length: count }, (_, rank) => ({ rank, part: wholePart(whole) })).filter(({ rank }) => rank !== index)
-  const received = exchange(scope, count, others, others, elements)
-  const { tile: own } = createPacked(scope, 'received-rows', elements)({ rank: index, part: wholePart(whole) })
-  copyElements(scope, elements, wholePart(whole), wholePart(own), 0)
-  const inOrder = [...received.slice(0, index).map(({ tile }) => tile), own, ...received.slice(index).map(({ tile }) => tile)]
-  inOrder.forEach((tile, rank) => copyElements(scope, elements, wholePart(tile), wholePart(whole), rank === 0 ? 0 : 1))
+/** What each rank has of a sum is gathered, and added in the order of ranks. */
+const addSums = ({ builder, graph, ...scope }: ModelScope, { address }: TileTensor, elements: ElementsOf = 'activations'): void => {
+  if (address.space !== 'arena') throw new Error('a sum in the arena is none')
+  const { count: ranks } = graph.shard!
+  const received = gatherParts(builder, address.buffer, ranks)
+  const { bytes } = address.buffer
+  const count = bytes / (elements === 'activations' ? scope.activationBytes : scope.parameterBytes)
+  copyElements(builder.launch, count, arenaOperand(received), address, 0, elements)
+  if (ranks > 1) addParts(builder.launch, ranks - 1, count, arenaOperand(received, bytes), address, elements)
 }
 
 /**
@@ -37,8 +36,8 @@ export const exchangeOutputs = (
     if (shard === undefined || whole === undefined || shared === undefined) continue
     const sum = sums.get(tensor)
     if (nodes[tensor - 1]!.accumulatesMaxima) mergeMaxima(scope, tensor - 1, whole)
-    else if (sum !== undefined) addSums(scope, sum, shard, 'parameters')
-    else if (shared.isSummed) addSums(scope, whole, shard)
+    else if (sum !== undefined) addSums(scope, sum, 'parameters')
+    else if (shared.isSummed) addSums(scope, whole)
     else if (!receiveRows(code, 'outputs', tensor)) sendRows(scope, whole, shared, shard, 'holder')
   }
 }
@@ -109,7 +108,7 @@ export const exchangeGradients = (scope: ModelScope, code: SegmentCode): void =>
   for (const tensor of code.ends.outputs) {
     const { gradient, shared, readInParts = [] } = code.boundaries.get(tensor) ?? {}
     if (shard === undefined || gradient === undefined || readInParts.length === 0) continue
-    if (shared === undefined || shared.isSummed) addSums(scope, gradient, shard)
+    if (shared === undefined || shared.isSummed) addSums(scope, gradient)
     else if (!receiveRows(code, 'gradients', tensor)) sendRows(scope, gradient, shared, shard, 'owner')
   }
 }

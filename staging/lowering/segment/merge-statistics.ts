@@ -3,26 +3,13 @@ import { accumulatesStatistics } from '../../graph/statistics'
 import { findShard } from '../../graph/shard'
 import type { Segment } from '../../plans/plan'
 import { doubleBytes, maximumBytes, momentBytes } from '../../ops/moment-addresses'
-import { arenaOperand, type Buffer, type Builder } from '../ir/builder'
-import { waitForEngine } from '../ir/wait-for-engine'
+import { arenaOperand, type Buffer } from '../ir/builder'
 import type { TileTensor } from '../ir/tile-tensor'
 import type { ModelScope } from '../scope/scope'
 import { reducesSpatially } from '../tile/accumulate'
 import type { Pass } from '../tile/bound-segment'
 import { findMomentAccumulators } from '../tile/moments'
-
-/** What all ranks have gathered in a buffer, in their order; waits until it is there. */
-const gatherParts = (builder: Builder, { bytes, ...buffer }: Buffer, parts: number): Buffer => {
-  const received = builder.buffer({ kind: 'received-statistics' }, parts * bytes)
-  waitForEngine(builder, 'network', 'compute')
-  builder.allToAll({
-    ...{ ranks: parts, bytes, sendStride: 0, receiveStride: bytes },
-    send: arenaOperand({ bytes, ...buffer }),
-    receive: arenaOperand(received)
-  })
-  waitForEngine(builder, 'compute', 'network')
-  return received
-}
+import { gatherParts } from './gather-parts'
 
 /** Tells whether the ranks gather statistics of a tensor that a segment makes, each of its part. */
 const isGatheredInParts = ({ graph }: Pick<ModelScope, 'graph'>, segment: Segment, tensor: number): boolean =>

@@ -4,7 +4,7 @@ import type { SharedTensor } from '../../graph/shared-tensor'
 import type { WholeTensor } from '../ir/tile-tensor'
 import { wholePart } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
-import { copyElements, startExchange, type Sent, type StartedExchange } from './exchange'
+import { copyRows, startExchange, type Sent, type StartedExchange } from './exchange'
 import type { RowsOf, SegmentCode } from './segment-code'
 
 const toSent =
@@ -19,13 +19,13 @@ const startRows = (scope: ModelScope, whole: WholeTensor, shared: SharedTensor, 
   const from = to === 'holder' ? 'owner' : 'holder'
   const sends = sentRows(shared, index, to).map(toSent(whole, to))
   const receives = receivedRows(shared, index, to).map(toSent(whole, from))
-  return startExchange(scope, count, sends, receives, 'activations')
+  return startExchange(scope, count, sends, receives)
 }
 
 /** Once rows are there, their holder takes them, or their owner adds them. */
 const takeRows = (scope: ModelScope, { received, done }: StartedExchange, to: Receiver): void => {
   scope.builder.wait('compute', done)
-  for (const { tile, part } of received) copyElements(scope, 'activations', wholePart(tile), part, to === 'holder' ? 0 : 1)
+  for (const { tile, part } of received) copyRows(scope, wholePart(tile), part, to === 'holder' ? 0 : 1)
 }
 
 /** Rows of a tensor go from one of each pair of ranks to the other, which takes or adds them. */
