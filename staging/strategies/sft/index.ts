@@ -36,7 +36,7 @@ const firstTrainable = ({ requiresGrad }: Pick<ModelScope, 'requiresGrad'>): num
  * What is nearly as fast as can be is looked for first: where there is none, little is lost, and
  * else slower ways are never looked at.
  */
-const timesOfLeast = [1, 1.02, 1.06, 1.15, 1.3, 1.6, 2.5, Infinity]
+const timesOfLeast = [1, 1.005, 1.01, 1.02, 1.035, 1.06, 1.1, 1.15, 1.22, 1.3, 1.4, 1.6, 2, 2.5, Infinity]
 
 /** Where nothing takes so many times as much, it is worth asking whether anything fits at all. */
 const likelyTimes = 1.6
@@ -169,9 +169,10 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     const nanoseconds = known.reduce((most, one) => (one.target >= target ? Math.max(most, one.nanoseconds) : most), least(0)(0))
     if (nanoseconds > slowest || nanoseconds === Infinity) return []
     const isLikely = lazy(() => leastKept(target) !== undefined)
+    const mostUnasked = holdsKept || slowest < Infinity ? likelyTimes : likelyTimesAlone
     let best: PathLabel | undefined
     for (const times of timesOfLeast) {
-      if (times > (holdsKept ? likelyTimes : likelyTimesAlone) && !isLikely()) break
+      if (times > mostUnasked && !isLikely()) break
       const limit = Math.min(slowest, times * nanoseconds)
       best = fastest(target, route, least, limit, () => true)
       if (best !== undefined || limit >= slowest) break
