@@ -62,10 +62,9 @@ const bytesMargin = 1.02
  * A segmentation of which more runs forward again than of another, for which it hardly ever needs
  * fewer bytes on the device: no timeline is made of it where the other does not nearly fit.
  */
-const needingMore = (scheduled: ScheduledSegmentation, { estimates }: ScheduledSegmentation): ScheduledSegmentation => ({
+const needingMore = (scheduled: ScheduledSegmentation, { leastNanoseconds }: ScheduledSegmentation): ScheduledSegmentation => ({
   ...scheduled,
-  leastNanoseconds: (bytes) =>
-    estimates().some(({ deviceBytes }) => deviceBytes < bytesMargin * bytes) ? scheduled.leastNanoseconds(bytes) : Infinity
+  leastNanoseconds: (bytes) => (leastNanoseconds(bytesMargin * bytes) === Infinity ? Infinity : scheduled.leastNanoseconds(bytes))
 })
 
 /** What was found for a target: nanoseconds of its segments, or none within so many. */
