@@ -43,11 +43,11 @@ export const leastMovingNanoseconds = (
 export type Returns = 'once' | 'again'
 
 /**
- * Whether a tensor may be away in a stage; where it may leave again, between two that read it in
- * backward too, up to the end of the last one.
+ * Whether a tensor may be away in a stage; where it may leave again, in all but the last one that
+ * reads it in backward, for it may leave within a stage.
  */
-const mayBeAway = ({ forward, backward, to, reads }: SwappableTensor, stage: number, returns: Returns): boolean =>
-  forward < stage && (returns === 'again' && reads.length > 1 ? stage <= to : stage < backward)
+const mayBeAway = ({ forward, backward, reads }: SwappableTensor, stage: number, returns: Returns): boolean =>
+  forward < stage && stage < (returns === 'again' ? reads.at(-1)!.stage : backward)
 
 /** The last stage before which a tensor that is away in a stage must be back. */
 const wantedBy = ({ backward, to }: SwappableTensor, stage: number): number => (stage < backward ? backward : to)
