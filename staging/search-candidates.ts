@@ -146,13 +146,13 @@ export const searchCandidates = (hostBudget: number, leastBytes: number, groups:
       let least: Lowered | undefined
       const budget = (): number => (least?.peakBytes() ?? below) - 1
       for (const { families } of upTo(known(), budget)) {
-        const candidates = families(Infinity).flatMap(({ leastMilliseconds, candidates }) =>
-          leastMilliseconds(budget() + alignment) === Infinity ? [] : candidates()
-        )
-        const fitting = candidates.filter((one) => mayRun(one) && mayFit(one))
-        for (const { deviceBytes, lowered } of fewestFirst((one) => one.deviceBytes, fitting)) {
-          if (!mayLieIn(budget(), deviceBytes)) break
-          if (isOnDevice(budget(), lowered()) && isOnHost(lowered())) least = lowered()
+        for (const { leastMilliseconds, candidates } of families(Infinity)) {
+          if (leastMilliseconds(budget() + alignment) === Infinity) continue
+          const fitting = candidates().filter((one) => mayRun(one) && mayFit(one))
+          for (const { deviceBytes, lowered } of fewestFirst((one) => one.deviceBytes, fitting)) {
+            if (!mayLieIn(budget(), deviceBytes)) break
+            if (isOnDevice(budget(), lowered()) && isOnHost(lowered())) least = lowered()
+          }
         }
       }
       return least && { budget: least.peakBytes(), lowered: least }

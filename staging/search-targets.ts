@@ -101,6 +101,9 @@ export const searchTargets = (
     leastHost: (budget) => within(budget)?.hostBytes(),
     refusedKernel,
     least: (below = Infinity) => {
+      const last = targets.findLastIndex((_, rung) => reaching(rung) < below)
+      // Where so much finds nothing, nothing less does.
+      if (leastKeptAt(last) === undefined) return undefined
       const least = lowest()
       return least !== undefined && least.budget < below ? least : undefined
     }

@@ -143,8 +143,11 @@ const fastestAnswers = (all: readonly Answers[], { ofAny, ofSwapping }: LeastTim
         if (found.get(answers) === undefined && (answers.kind !== 'swapping' || slowest > ofAny())) ask(answers, slowest)
       return findFastest(all.flatMap((answers) => found.get(answers) ?? []))
     },
+    // What tiles and transfers does with least, most likely, which spares the others their search.
     least: (below) =>
-      searched(true).reduce<LeastPlan | undefined>((least, answers) => answers.least(least?.budget ?? below) ?? least, undefined),
+      [...searched(true)]
+        .reverse()
+        .reduce<LeastPlan | undefined>((least, answers) => answers.least(least?.budget ?? below) ?? least, undefined),
     refusedKernel: () => all.map((answers) => answers.refusedKernel()).find((kernel) => kernel !== undefined),
     leastHost: (budget) =>
       all

@@ -70,10 +70,10 @@ export const aboutNanoseconds = (
   onHost: ReadonlySet<number>
 ): ((deviceBytes: number) => number) => {
   const { linkBytesPerSecond: link, copyBytesPerSecond: copies = untaken } = device
-  // What waits for loads or bands by itself may wait for none in a step.
+  // What waits for loads or bands by itself may wait for less in a step.
   const leastOf = (segment: Segment): number => {
     const isWaiting = segment.prefetch === true || endsOnHost(graph, segment, onHost).length > 0
-    return isWaiting ? 0 : estimate(segment, onHost)!.nanoseconds()
+    return estimate(segment, onHost)!.nanoseconds() / (isWaiting ? waitMargin : 1)
   }
   const computing = lazy(() => segments.reduce((sum, segment) => sum + leastOf(segment), 0))
   const kept = lazy(() => keptBytes(segments, onHost))

@@ -39,12 +39,15 @@ export const leastMovingNanoseconds = (
   }
 }
 
+/** Whether what waits on the host comes back once, or may leave again between reads of backward. */
+export type Returns = 'once' | 'again'
+
 /**
- * Whether a tensor may be away in a stage; between two that read it in backward too, up to the end
- * of the last one.
+ * Whether a tensor may be away in a stage; where it may leave again, in all but the last one that
+ * reads it in backward, for it may leave within a stage.
  */
-const mayBeAway = ({ forward, backward, to, reads }: SwappableTensor, stage: number): boolean =>
-  forward < stage && (reads.length > 1 ? stage <= to : stage < backward)
+const mayBeAway = ({ forward, backward, reads }: SwappableTensor, stage: number, returns: Returns): boolean =>
+  forward < stage && stage < (returns === 'again' ? reads.at(-1)!.stage : backward)
 
 /** The last stage before which a tensor that is away in a stage must be back. */
 const wantedBy = ({ backward, to }: SwappableTensor, stage: number): number => (stage < backward ? backward : to)
@@ -58,7 +61,8 @@ const wantedBy = ({ backward, to }: SwappableTensor, stage: number): number => (
  */
 export const leastTransferNanoseconds = (
   timeline: Timeline,
-  { linkBytesPerSecond: { toDevice, toHost }, copyBytesPerSecond: copies = untaken }: Rates
+  { linkBytesPerSecond: { toDevice, toHost }, copyBytesPerSecond: copies = untaken }: Rates,
+  returns: Returns
 ): ((deviceBytes: number) => number) => {
   const { stages, tensors } = timeline
   const before = sumsBefore(stages.map(({ nanoseconds, busyNanoseconds }) => Math.max(nanoseconds, busyNanoseconds)))
@@ -99,7 +103,7 @@ export const leastTransferNanoseconds = (
       const away: SwappableTensor[] = []
       let awayBytes = 0
       for (const tensor of byWanted) {
-        if (!mayBeAway(tensor, stage)) continue
+        if (!mayBeAway(tensor, stage, returns)) continue
         away.push(tensor)
         awayBytes += tensor.bytes
       }

@@ -81,8 +81,8 @@ export const lmsHybrid: Strategy = {
   kind: 'swapping',
   groups: (search) => {
     const scheduled = lazy(() => [
-      ...withSwapIntervals(search, wholeGraph(search.graph), (seen) => lmsSchedules(seen)),
-      ...checkpointLists(search).flatMap((segments) => withSwapIntervals(search, segments, (seen) => lmsSchedules(seen, coarsely)))
+      ...withSwapIntervals(search, wholeGraph(search.graph), (seen) => lmsSchedules(seen), 'again'),
+      ...checkpointLists(search).flatMap((segments) => withSwapIntervals(search, segments, (seen) => lmsSchedules(seen, coarsely), 'again'))
     ])
     return [{ target: undefined, scheduled }]
   }

@@ -127,4 +127,4 @@ export const lmsSchedules = (timeline: Timeline, { maxThresholds, aheadFactor } 
 }
 
 /** TFLMS (Imai 2019) for a plain step, whose tensors wait on the host whole. */
-export const lms: Strategy = { ...swappingWhole((seen) => lmsSchedules(seen)), partOf: 'lms-hybrid' }
+export const lms: Strategy = { ...swappingWhole((seen) => lmsSchedules(seen), 'again'), partOf: 'lms-hybrid' }

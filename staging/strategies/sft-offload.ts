@@ -12,7 +12,7 @@ import { noWait, peakOccupancy, targets, withSchedules } from './swap-intervals'
 import { wholeGraph } from './plain'
 import { withRematerialization } from './rematerialize'
 import { fastestWithin } from './sft'
-import type { PlanGroup, Search, Segmentation, Strategy } from './strategy'
+import type { PlanGroup, ScheduledSegmentation, Search, Segmentation, Strategy } from './strategy'
 
 /**
  * Bytes for a segment, persistent tensors included, from little to much; the last are enough for
@@ -55,6 +55,18 @@ const scheduleCount = 12
 const chooseMargin = (device: DeviceModel, onHost: ReadonlySet<number>): number =>
   onHost.size === 0 || !overlapsCopies(device) ? loadMargin(device) : waitMargin
 
+/** By how much more a segmentation takes than the bytes with which it may still do. */
+const bytesMargin = 1.02
+
+/**
+ * A segmentation of which more runs forward again than of another, for which it hardly ever needs
+ * fewer bytes on the device: no timeline is made of it where the other does not nearly fit.
+ */
+const needingMore = (scheduled: ScheduledSegmentation, { leastNanoseconds }: ScheduledSegmentation): ScheduledSegmentation => ({
+  ...scheduled,
+  leastNanoseconds: (bytes) => (leastNanoseconds(bytesMargin * bytes) === Infinity ? Infinity : scheduled.leastNanoseconds(bytes))
+})
+
 /** What was found for a target: nanoseconds of its segments, or none within so many. */
 interface Tried {
   readonly target: number
@@ -82,7 +94,7 @@ export const sftOffload: Strategy = {
     const sets = new Map([new Set<number>(), ...ownBytes.map(onHostFor)].map((onHost) => [onHost.size, onHost]))
     const scheduledOf = memoize(
       ([segments]: readonly [Segmentation, ReadonlySet<number>]) => JSON.stringify(segments),
-      ([segments, onHost]) =>
+      ([segments, onHost]): ScheduledSegmentation =>
         withSchedules(
           search,
           segments,
@@ -105,10 +117,12 @@ export const sftOffload: Strategy = {
             if (tried.some((one) => one.target >= target && one.leastNanoseconds >= limit)) return []
             const found = segmentsWithin(target, limit)
             tried.push({ target, leastNanoseconds: found[0] === undefined ? limit : nanosecondsOf(found[0]) })
-            return found
-              .flatMap((segments) => [segments, ...withRematerialization(search, segments, tensorBytes, onHost)])
-              .filter((segments) => limit === Infinity || nanosecondsOf(segments) <= limit)
-              .map((segments) => scheduledOf([segments, onHost]))
+            const isLimited = (segments: Segmentation): boolean => limit === Infinity || nanosecondsOf(segments) <= limit
+            return found.filter(isLimited).flatMap((segments) => {
+              const scheduled = scheduledOf([segments, onHost])
+              const again = withRematerialization(search, segments, tensorBytes, onHost).filter(isLimited)
+              return [scheduled, ...again.map((repeating) => needingMore(scheduledOf([repeating, onHost]), scheduled))]
+            })
           }
         }))
     })

@@ -1,10 +1,10 @@
 import type { DeviceModel, LinkRates } from '../devices/device-model'
 import type { Order } from '../graph/order'
-import { lazy, memoizePerObject } from '../memoize'
+import { lazy, memoizeByNumber, memoizePerObject } from '../memoize'
 import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
 import type { SwapSchedule } from '../plans/plan'
 import { aboutNanoseconds } from './least-kept'
-import { leastMovingNanoseconds, leastTransferNanoseconds, nanosecondsAt } from './least-transfers'
+import { leastMovingNanoseconds, leastTransferNanoseconds, nanosecondsAt, type Returns } from './least-transfers'
 import { ownBytesEstimator } from './own-bytes'
 import type { PlanEstimate, ScheduledSegmentation, Search, Segmentation } from './strategy'
 import { withVariants } from './variants'
@@ -222,22 +222,23 @@ type SchedulesOf = (timeline: Timeline) => readonly LazySwapSchedule[]
 const none: ReadonlySet<number> = new Set()
 
 /**
- * A segmentation with what waits on the host by each schedule; the tensors `onHost` are there
- * throughout, but for bands of rows.
+ * A segmentation with what waits on the host by each schedule, from which it returns as said; the
+ * tensors `onHost` are there throughout, but for bands of rows.
  */
 export const withSchedules = (
   search: Search,
   segments: Segmentation,
   schedulesOf: SchedulesOf,
-  onHost: ReadonlySet<number> = none
+  onHost: ReadonlySet<number> = none,
+  returns: Returns = 'once'
 ): ScheduledSegmentation => {
   const { order, device, timeline } = search
   const seen = lazy(() => timeline(segments))
-  const least = lazy(() => leastTransferNanoseconds(seen(), device))
+  const least = lazy(() => leastTransferNanoseconds(seen(), device, returns))
   const ownBytes = lazy(() => ownBytesEstimator(search)(segments, onHost))
   return {
     aboutNanoseconds: aboutNanoseconds(search, segments, onHost),
-    leastNanoseconds: (deviceBytes) => (ownBytes() > deviceBytes ? Infinity : least()(deviceBytes)),
+    leastNanoseconds: memoizeByNumber((deviceBytes) => (ownBytes() > deviceBytes ? Infinity : least()(deviceBytes))),
     estimates: lazy(() => makeEstimates(order, segments, seen(), schedulesOf, device))
   }
 }
@@ -269,8 +270,13 @@ const makeEstimates = (
 }
 
 /** Swap schedules for each variant of a segmentation. */
-export const withSwapIntervals = (search: Search, segmentation: Segmentation, schedulesOf: SchedulesOf): readonly ScheduledSegmentation[] =>
-  withVariants(search.variants, segmentation).map((segments) => withSchedules(search, segments, schedulesOf))
+export const withSwapIntervals = (
+  search: Search,
+  segmentation: Segmentation,
+  schedulesOf: SchedulesOf,
+  returns: Returns = 'once'
+): readonly ScheduledSegmentation[] =>
+  withVariants(search.variants, segmentation).map((segments) => withSchedules(search, segments, schedulesOf, none, returns))
 
 /**
  * Numbers of bytes from the fewest that a step can do with, when all that it does not use is on the

@@ -3,6 +3,7 @@ import type { Graph } from '../graph/graph'
 import type { Timeline } from '../lowering/cost/timeline'
 import { lazy } from '../memoize'
 import { sourceOrder } from '../graph/order'
+import type { Returns } from './least-transfers'
 import { withSwapIntervals, type LazySwapSchedule } from './swap-intervals'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
@@ -12,7 +13,8 @@ import type { Strategy } from './strategy'
  * some schedules that is worth lowering.
  */
 export const swappingWhole = (
-  schedulesOf: (timeline: Timeline, graph: Graph, link: DeviceModel['linkBytesPerSecond']) => readonly LazySwapSchedule[]
+  schedulesOf: (timeline: Timeline, graph: Graph, link: DeviceModel['linkBytesPerSecond']) => readonly LazySwapSchedule[],
+  returns: Returns = 'once'
 ): Strategy => ({
   obeysDirectives: false,
   order: sourceOrder,
@@ -20,7 +22,7 @@ export const swappingWhole = (
   groups: (search) => {
     const { graph, device } = search
     const scheduled = lazy(() =>
-      withSwapIntervals(search, wholeGraph(graph), (seen) => schedulesOf(seen, graph, device.linkBytesPerSecond))
+      withSwapIntervals(search, wholeGraph(graph), (seen) => schedulesOf(seen, graph, device.linkBytesPerSecond), returns)
     )
     return [{ target: undefined, scheduled }]
   }

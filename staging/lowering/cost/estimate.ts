@@ -9,8 +9,9 @@ import { tileCount } from '../../graph/span'
 import { tileRuns, type SegmentTiling, type TileRun } from '../../graph/tiling'
 import type { ModelScope } from '../scope/scope'
 import { createPool, type Builder } from '../ir/builder'
+import type { Body } from '../ir/tile-tensor'
 import { createModelScope } from '../segment/create-scope'
-import { zeroBuffer } from '../segment/segment-code'
+import { zeroBuffer, type AroundTile } from '../segment/segment-code'
 import { createBytesBuilder, type SegmentBytes } from './bytes-builder'
 import { createCostBuilder } from './cost-builder'
 import { emitSegment } from './emit-segment'
@@ -111,21 +112,45 @@ interface Counted {
 }
 
 /** `beside` makes of the builder one that another looks over the shoulder of. */
-const countBytes = ({ scope, segment, tiling, streamed, inStep }: Counted, beside: (builder: Builder) => Builder): SegmentBytes => {
+const countBytes = (
+  { scope, segment, tiling, streamed, inStep }: Counted,
+  beside: (builder: Builder) => Builder,
+  aroundTile?: AroundTile
+): SegmentBytes => {
   const bytes = createBytesBuilder()
   let forwardEnd = 0
   emitSegment({ ...scope, builder: beside(bytes) }, segment, tiling, streamed, {
     onForwardDone: () => {
       forwardEnd = bytes.time()
     },
+    ...(aroundTile && { aroundTile }),
     ...(inStep && { finish: (_, gradient) => zeroBuffer({ builder: bytes }, gradient) })
   })
   return bytes.bytes(forwardEnd, makeSideFinder(scope, segment))
 }
 
+/**
+ * Bytes in bands with the first, the last and one of the largest tiles of each pass alone, and that
+ * after it, whose rows come while it is stored: of hundreds of unlike tiles the others add nothing.
+ */
+const countBytesInBands = (counted: Counted): SegmentBytes => {
+  const most = Math.max(...counted.tiling.H.map(size))
+  /** By pass. */
+  const chosen = new Map<string, Body[]>()
+  return countBytes(
+    counted,
+    (builder) => builder,
+    ({ mode, body, isAtEnd, run }) => {
+      const bodies = chosen.get(mode) ?? []
+      if (bodies.length === 1 || (bodies.length === 0 && size(body.runs[1]) === most)) chosen.set(mode, [...bodies, body])
+      if (isAtEnd || chosen.get(mode)?.includes(body) === true) run()
+    }
+  )
+}
+
 /** What a tile leaves to the next one, and to the host, the largest alone does not tell. */
 const countBytesInTiles = (counted: Counted, inBands: boolean): SegmentBytes =>
-  countBytes({ ...counted, tiling: inBands ? counted.tiling : largestTile(counted.tiling) }, (builder) => builder)
+  inBands ? countBytesInBands(counted) : countBytes({ ...counted, tiling: largestTile(counted.tiling) }, (builder) => builder)
 
 /** Bytes and time of a segment without tiles and bands, which are the same code's. */
 const measureWhole = (counted: Counted): { readonly bytes: SegmentBytes; readonly nanoseconds: number } => {

@@ -105,6 +105,7 @@ export const emitTiles = (
         : aroundTile({
             ...{ mode: pass.mode, directions, body, slot },
             key: `${pass.mode} ${place}`,
+            isAtEnd: place === 0 || place === order.length - 1,
             run: () => tile(body, slot),
             runOp: (direction, position) => op(body, direction, position)
           })

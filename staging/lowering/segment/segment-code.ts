@@ -25,6 +25,8 @@ export interface TileCode {
   readonly runOp: (direction: Direction, position: number) => void
   /** Differs from the keys of all other passes and bodies. */
   readonly key: string
+  /** Whether it is the first or the last of its pass. */
+  readonly isAtEnd: boolean
   readonly body: Body
   readonly slot: BufferSlot | undefined
 }

@@ -36,10 +36,12 @@ const firstTrainable = ({ requiresGrad }: Pick<ModelScope, 'requiresGrad'>): num
  * What is nearly as fast as can be is looked for first: where there is none, little is lost, and
  * else slower ways are never looked at.
  */
-const timesOfLeast = [1, 1.02, 1.06, 1.15, 1.3, 1.6, 2.5, Infinity]
+const timesOfLeast = [1, 1.005, 1.01, 1.02, 1.035, 1.06, 1.1, 1.15, 1.22, 1.3, 1.4, 1.6, 2, 2.5, Infinity]
 
 /** Where nothing takes so many times as much, it is worth asking whether anything fits at all. */
 const likelyTimes = 1.6
+/** As much, where a target is for each segment by itself, for which that is soon known. */
+const likelyTimesAlone = 1.06
 
 /** Blocks between statistics that are computed again as one, at most. */
 const maxBlocks = 8
@@ -57,6 +59,8 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
   const scope = createModelScope(graph, device, createPool())
   const sizes = outputBytes(scope)
   const end = graph.nodes.length
+  /** Whether what is kept is limited here: not what waits on the host. */
+  const holdsKept = onHost === undefined
   const asked = requestedCheckpoints(graph)
   const tensorBytes = (tensor: number): number => (onHost?.has(tensor) === true ? 0 : alignUp(sizes[tensor - 1]!))
   const hasGradient = (tensor: number): boolean => scope.requiresGrad[tensor]!
@@ -108,7 +112,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
           const available = target - persistentBytes - before.savedBytes
           if (leastNanoseconds(available) > slack) continue
           for (const { segment, keptBytes, nanoseconds } of within(available, tiles ? slack : -Infinity)) {
-            const savedBytes = onHost === undefined ? roundBytes(before.savedBytes + keptBytes()) : 0
+            const savedBytes = holdsKept ? roundBytes(before.savedBytes + keptBytes()) : 0
             const sum = before.nanoseconds + nanoseconds()
             if (sum + leastAfter(savedBytes) <= limit) insert(after, { savedBytes, nanoseconds: sum, last: { segment, before } })
           }
@@ -133,17 +137,15 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
   const leastWithin = (target: number, route: Route): LeastTime => {
     const room = target - persistentBytes
     const standing = (position: number): number => liveTensors(graph, position).reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
-    // What waits on the host is not limited here.
-    const holdsKept = onHost === undefined
     return leastTimes(route, { bytes: room, from: (position) => (holdsKept ? room - standing(position) : room), holdsKept })
   }
   /** What was found, or that nothing is faster than that, by target. */
   const known: { readonly target: number; readonly nanoseconds: number }[] = []
 
-  const keptOf = (from: number, to: number): number => floorOf({ from, to }).keptBytes()
+  const keptOf = (from: number, to: number): number => (holdsKept ? floorOf({ from, to }).keptBytes() : 0)
   /** Whether there is a way by what segments need at least, for which nothing need be lowered. */
   const mayFit = (target: number, route: Route): boolean =>
-    onHost !== undefined ||
+    !holdsKept ||
     leastKeptPath(route, keptOf, (from, to, keptBytes) => {
       const floor = floorOf({ from, to })
       return keptBytes + floor.addedBytes > target - persistentBytes ? undefined : floor
@@ -152,7 +154,10 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     const route = routeWithin(target)
     if (!mayFit(target, route)) return undefined
     const room = target - persistentBytes
-    const options = leastKeptPath(route, keptOf, (from, to, keptBytes) => segments.leastKept({ from, to })(room - keptBytes))
+    const options = leastKeptPath(route, keptOf, (from, to, keptBytes) => {
+      const option = segments.leastKept({ from, to })(room - keptBytes)
+      return option && (holdsKept ? option : { ...option, keptBytes: () => 0 })
+    })
     const found = options?.map(({ segment }) => segment)
     // Of ranks a segment has rows of its own, and joined ones others.
     return found && graph.shard === undefined ? joinSegments(found, asked, search.estimate) : found
@@ -164,10 +169,11 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     // A smaller target never takes less time.
     const nanoseconds = known.reduce((most, one) => (one.target >= target ? Math.max(most, one.nanoseconds) : most), least(0)(0))
     if (nanoseconds > slowest || nanoseconds === Infinity) return []
-    const isLikely = lazy(() => onHost !== undefined || leastKept(target) !== undefined)
+    const isLikely = lazy(() => leastKept(target) !== undefined)
+    const mostUnasked = holdsKept || slowest < Infinity ? likelyTimes : likelyTimesAlone
     let best: PathLabel | undefined
     for (const times of timesOfLeast) {
-      if (times > likelyTimes && !isLikely()) break
+      if (times > mostUnasked && !isLikely()) break
       const limit = Math.min(slowest, times * nanoseconds)
       best = fastest(target, route, least, limit, () => true)
       if (best !== undefined || limit >= slowest) break

@@ -15,6 +15,8 @@ interface LeastKeptSegment {
   readonly wanted: Grid | undefined
   /** Whether it may be kept whole. */
   readonly keepable: boolean
+  /** Whether tiles are bands of rows of what lies on the host, so that none of it need be whole. */
+  readonly inRows: boolean
   readonly grids: () => readonly Grid[]
 }
 
@@ -31,7 +33,7 @@ export const leastKeptOption = (
   { graph, lastVariant }: Pick<Search, 'graph' | 'lastVariant'>,
   { reorders, leastWeights }: Pick<Boundaries, 'reorders' | 'leastWeights'>,
   { optionOf, gradients, isFrozen, whole }: OptionBytes,
-  { span, wanted, keepable, grids }: LeastKeptSegment
+  { span, wanted, keepable, inRows, grids }: LeastKeptSegment
 ): ((available: number) => SegmentOption | undefined) => {
   const isLast = span.to === graph.nodes.length
   const variant = lastVariant(span)
@@ -41,14 +43,14 @@ export const leastKeptOption = (
     const { before, after, through } = isFrozen(span) ? { before: 0, after: 0, through: 0 } : gradients(span)
     return before + after + through + leastWeights(span, variant).tiled
   })
-  const leastWhole = lazy(() => (wanted === undefined && !isFrozen(span) ? whole(span) : 0))
+  const leastWhole = lazy(() => (wanted === undefined && !inRows && !isFrozen(span) ? whole(span) : 0))
   const unlikeTiles = (grid: Grid): number =>
     tileAxes.reduce((tiles, axis) => tiles * (tileRuns(graph, span, axis, grid[axis])?.length ?? 0), 1)
   const finest = lazy((): SegmentOption | undefined => {
     const reorder = reorders(span) ? 'each-tile' : 'once'
     const at = (index: number): SegmentOption | undefined => {
       const grid = grids()[index]!
-      return unlikeTiles(grid) * (span.to - span.from) > mostUnlikeOps ? undefined : optionIn({ grid, recompute: true, reorder })
+      return !inRows && unlikeTiles(grid) * (span.to - span.from) > mostUnlikeOps ? undefined : optionIn({ grid, recompute: true, reorder })
     }
     let [low, high] = [0, grids().length]
     while (low < high) {

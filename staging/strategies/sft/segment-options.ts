@@ -212,7 +212,7 @@ export const createSegmentOptions = (
   const optionsOf = memoizeBySpan(end, open)
   const leastKept = memoizeBySpan(end, (span) =>
     leastKeptOption(search, boundaries, bytes, {
-      ...{ span, wanted: wantedIn(span)?.grid, keepable: isKeepable(span), grids: () => gridsOf(span) }
+      ...{ span, wanted: wantedIn(span)?.grid, keepable: isKeepable(span), inRows: isInRows(span), grids: () => gridsOf(span) }
     })
   )
   /** Nanoseconds between two neighbours among the positions: at least, and forward once more. */
