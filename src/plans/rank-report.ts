@@ -84,9 +84,12 @@ export const rankReport = ({ graph, plan, program, predicted }: Staged, device: 
   // Of a step some add gradients beside the backward pass.
   const gradients = gradientNames(program.persistentTensors)
   const isOfGradients = (one: NetworkInstruction): boolean => gradients.has(nameOfSent(program, one) ?? '')
+  // What all gather and no statistics are is a sum over rows.
+  const merged = new Set(program.shard?.merged)
+  const isOfStatistics = (one: NetworkInstruction): boolean => merged.has(nameOfSent(program, one) ?? '')
   const exchanged = [
-    addUp('rows', [[program.step, steps]], ({ kind }) => kind === 'exchange', device),
-    addUp('statistics', [[program.step, steps]], (one) => one.kind === 'allToAll' && !isOfGradients(one), device),
+    addUp('rows', [[program.step, steps]], (one) => !isOfStatistics(one) && !isOfGradients(one), device),
+    addUp('statistics', [[program.step, steps]], isOfStatistics, device),
     addUp('gradients', [[program.step, steps]], isOfGradients, device),
     addUp('statistics', [[program.reduce, steps]], isOfMoments, device),
     addUp('gradients', [[program.reduce, steps]], (one) => !isOfMoments(one), device),
