@@ -33,7 +33,7 @@ export interface LiveBytes {
 
 /** Another budget, and the plan that it gives. */
 export interface OtherBudget {
-  /** What the step is for, and of how many ranks: these may share it otherwise in another budget. */
+  /** What the step is for, and how ranks share it, which may be otherwise in another budget. */
   readonly objective: Objective
   readonly budgetBytes: number
   readonly peakDeviceBytes: number

@@ -80,8 +80,8 @@ export { referenceModel } from './devices/reference-model'
 export { roofline, type Rates } from './kernels/roofline'
 export { buildRequestGraph, type Budget, type GraphRequest, type PlanRequest, type Searched, type StageRequest } from './request'
 export { leastOfOneRank } from './search'
-export { bytesOfPlain, decideEach, plainPeakBytes, type DecideChoice, type Decision } from './decide'
-export { stage, stageDecision, stageEach, stageGraph, type PredictedPlan, type StageChoice, type Staged } from './stage'
+export { bytesOfPlain, decideEach, plainPeakBytes, type Decision } from './decide'
+export { stage, stageDecision, stageEach, stageGraph, type PredictedPlan, type Staged } from './stage'
 export {
   checkObjective,
   microBatches,

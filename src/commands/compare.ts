@@ -4,7 +4,6 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import {
   type Decision,
-  type Objective,
   type PlanRequest,
   type Program,
   type StrategyName,
@@ -12,17 +11,17 @@ import {
   productFlops,
   stageDecision
 } from '../../staging'
+import { memoizePerObject } from '../../staging/memoize'
 import type { Failure, Outcome } from '../failure'
 import { type CompareOptions, compareOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import { checkAddonToPlan } from '../plans/check-addon'
-import { type DecideInTurn, decideInTurn, decideOnRanks } from '../plans/decide-on-ranks'
+import { type DecideInTurn, decideOnRanks } from '../plans/decide-on-ranks'
 import { type Mesh, meshOf } from '../plans/mesh'
-import type { SharingRanks } from '../plans/fastest-mesh'
-import { type SetupGraph, bytesOfSize, imageSource, planRequest } from '../plans/plan-network'
+import { bytesOfSize, imageSource, planRequest } from '../plans/plan-network'
 import { prepareGraph } from '../plans/prepare-graph'
 import { launchCounts, movedBytes } from '../plans/program-statistics'
-import { type Watching, pickWatching } from '../plans/watching'
+import { pickWatching } from '../plans/watching'
 import { resolveSetup } from '../plans/resolve-setup'
 import { comparisonPage } from '../reports/comparison-page'
 import { checkReport, writeReport } from '../reports/write-report'
@@ -58,6 +57,12 @@ const forwardFlops = ({ step, kernels }: Program): number =>
     return kernel.kind === 'convolutionForward' || kernel.kind === 'linearForward' ? sum + count * productFlops(kernel) : sum
   }, 0)
 
+/** Of a plain step, once for all rows that are compared with it. */
+const plainFlops = memoizePerObject(
+  (_: Decision['plain']) => '',
+  (plain) => forwardFlops(plain.program())
+)
+
 const nothing = {
   predictedStepMs: null,
   lowerBoundMs: null,
@@ -80,7 +85,7 @@ const makeRow = (strategy: StrategyName, budgetBytes: number, decision: Decision
     peakDeviceBytes,
     peakHostBytes,
     movedBytes: movedBytes(program.step),
-    recomputedFlops: forwardFlops(program) - forwardFlops(decision.plain.program()),
+    recomputedFlops: forwardFlops(program) - plainFlops(decision.plain),
     mesh: meshOf(decision.graph.objective) ?? null
   }
 }
@@ -99,12 +104,6 @@ const compareRow = (
     E.map((decision) => makeRow(strategy, budgetBytes, decision)),
     E.orElse((failure) => (failure.code === 'budget' ? E.right({ strategy, budgetBytes, feasible: false, ...nothing }) : E.left(failure)))
   )
-
-/** Every row is what `plan` would find: of ranks by the mesh that is the fastest for it. */
-const decideFor = (built: SetupGraph, objective: Objective, { ranks, ...options }: Watching & SharingRanks): DecideInTurn =>
-  ranks === undefined || objective.kind !== 'train'
-    ? decideInTurn(built, pickWatching(options))
-    : decideOnRanks(built, objective, { ...options, ranks }, pickWatching(options))
 
 /** Row by row; an interrupt is heard before each. */
 const compareRows = (
@@ -136,7 +135,10 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
       TE.bind('setup', () => resolveSetup(options)),
       TE.bind('built', ({ setup, objective }) => prepareGraph(setup, objective, imageSource, options)),
       TE.bind('request', ({ built }) => TE.fromEither(planRequest(built, pickWatching(options)))),
-      TE.let('decide', ({ built, objective }) => decideFor(built, objective, options)),
+      // Every row is what `plan` would find: of ranks by the mesh that is the fastest for it.
+      TE.let('decide', ({ built, objective, request }) =>
+        decideOnRanks(built, objective, options, { ...pickWatching(options), known: request.device })
+      ),
       TE.bind('rows', ({ built: { graph }, request, decide }) => {
         const plainBytes = plainPeakBytes(graph, request)
         return compareRows(

@@ -1,39 +1,35 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Objective, type PlanRequest, type WithinBudget, explainGraph } from '../../staging'
+import { type PlanRequest, type WithinBudget, explainGraph } from '../../staging'
 import type { Outcome } from '../failure'
 import { checkPaths, namedPaths } from '../files/paths'
 import { type ExplainOptions, explainOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import { checkAddonToPlan } from '../plans/check-addon'
 import { type ExplainedPlan, type ExplanationReport, explanationReport } from '../plans/explanation-report'
-import { decideOnRanks } from '../plans/decide-on-ranks'
-import type { SharingRanks } from '../plans/fastest-mesh'
-import { type SetupGraph, imageSource, planRequest, stagingFailure } from '../plans/plan-network'
+import { type DecideInTurn, decideOnRanks } from '../plans/decide-on-ranks'
+import { imageSource, planRequest, stagingFailure } from '../plans/plan-network'
 import { prepareGraph } from '../plans/prepare-graph'
 import { rankReport } from '../plans/rank-report'
 import { resolveSetup } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
-import { type Watching, pickWatching } from '../plans/watching'
+import { pickWatching } from '../plans/watching'
 import { explanationPage } from '../reports/plan-page'
 import { checkReport, writeReport } from '../reports/write-report'
 import { trainingObjective } from '../training/training-objective'
 
-/** What ranks plan within other budgets, for which another mesh may be faster; absent where there are none. */
-const withinOnRanks = (
-  built: SetupGraph,
-  objective: Objective,
-  strategy: PlanRequest['strategy'],
-  { ranks, ...options }: Watching & SharingRanks
-): WithinBudget | undefined => {
-  if (ranks === undefined || objective.kind !== 'train') return undefined
-  const decide = decideOnRanks(built, objective, { ...options, ranks }, pickWatching(options))
-  return (bytes) => {
-    const decided = decide({ strategy, budget: { bytes } })
-    return E.isRight(decided) ? decided.right.chosen : undefined
-  }
-}
+/** The plan of a strategy within so many bytes, if there is one. */
+const planWithin =
+  (decide: DecideInTurn, strategy: PlanRequest['strategy']): WithinBudget =>
+  (bytes) =>
+    pipe(
+      decide({ strategy, budget: { bytes } }),
+      E.match(
+        () => undefined,
+        ({ chosen }) => chosen
+      )
+    )
 
 /** Explains a plan, as `explain` does, and answers with the graph and the plan too. */
 export const makeExplanation: (options: ExplainOptions) => Outcome<ExplainedPlan> = libraryFunction('explain', explainOptions, (options) =>
@@ -46,7 +42,12 @@ export const makeExplanation: (options: ExplainOptions) => Outcome<ExplainedPlan
     TE.bind('setup', () => resolveSetup(options)),
     TE.bind('built', ({ setup, objective }) => prepareGraph(setup, objective, imageSource, options)),
     TE.bind('request', ({ built }) => TE.fromEither(planRequest(built, pickWatching(options)))),
-    TE.let('within', ({ built, objective, request: { strategy } }) => withinOnRanks(built, objective, strategy, options)),
+    // Within another budget ranks may be faster by another mesh.
+    TE.let('within', ({ built, objective, request: { strategy, device } }) =>
+      options.ranks === undefined
+        ? undefined
+        : planWithin(decideOnRanks(built, objective, options, { ...pickWatching(options), known: device }), strategy)
+    ),
     TE.bind('explanation', ({ built: { graph }, request, within }) =>
       pipe(TE.fromEither(explainGraph(graph, request, within)), TE.mapLeft(stagingFailure))
     ),

@@ -2,10 +2,10 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { type Training, checkObjective, microBatches } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
-import { type Mesh, makeMesh, plannedRank, trainingOnMesh } from './mesh'
+import { type Mesh, plannedRank, trainingOnMesh } from './mesh'
 import { type Planned, type SetupGraph, isLimited, planNetwork, stagingFailure, withBudgetInBytes } from './plan-network'
 import type { Setup } from './setup'
-import { type PlanSpeed, betterWay, mayShardOptimizer } from './sharded-optimizer'
+import { type PlanSpeed, betterWay, wholeOrSharded } from './sharded-optimizer'
 import type { Watching } from './watching'
 
 /** What of a setup does not go with ranks; one sentence. */
@@ -57,16 +57,12 @@ const speedOf = ([, { staged }]: PlannedMesh): PlanSpeed => staged
 /** Whether kernels are measured before it is planned for good, which may change the plan. */
 const isMeasuredFirst = ({ measure, device }: Setup): boolean => measure !== undefined && typeof device === 'string'
 
-/** A mesh's plan, and the one with a sharded optimizer where that may be better. */
-const planWays = (asked: SetupGraph, objective: Training, watching: Watching): readonly E.Either<Failure, PlannedMesh>[] => {
-  const inBytes = withBudgetInBytes({ ...asked, objective })
-  if (E.isLeft(inBytes)) return [inBytes]
-  const built = inBytes.right
-  const whole = planOnMesh(built, objective, watching)
-  return mayShardOptimizer(built, makeMesh(objective), E.map(speedOf)(whole))
-    ? [whole, planOnMesh(built, { ...objective, shardOptimizer: true }, watching)]
-    : [whole]
-}
+/** A mesh's plan, with a sharded optimizer where that is better. */
+const planWays = (asked: SetupGraph, objective: Training, watching: Watching): E.Either<Failure, PlannedMesh> =>
+  pipe(
+    withBudgetInBytes({ ...asked, objective }),
+    E.chain((built) => wholeOrSharded(built, objective, (one) => planOnMesh(built, one, watching), speedOf))
+  )
 
 /**
  * The setup as one of so many ranks has it, by the mesh whose plan is the fastest; with a sharded
@@ -83,7 +79,7 @@ export const onRanks = (built: SetupGraph, { ranks, ...sharing }: SharingRanks, 
   if (others.length === 0 && !isLimited(built.setup)) {
     return E.bimap(stagingFailure, () => ({ ...built, objective: first! }))(checkObjective(built.graph, first!))
   }
-  const ways = [first!, ...others].flatMap((one) => planWays(built, one, watching))
+  const ways = [first!, ...others].map((one) => planWays(built, one, watching))
   const fastest = ways.reduce(betterWay(speedOf))
   return E.map(([one, planned]: PlannedMesh) => (isMeasuredFirst(built.setup) ? one : { ...one, known: { ...one, planned } }))(fastest)
 }

@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { microBatches } from '../../staging'
+import { type Training, microBatches } from '../../staging'
 import type { Failure } from '../failure'
-import { type Mesh, ranksOfGroup } from './mesh'
+import { type Mesh, makeMesh, ranksOfGroup } from './mesh'
 import type { SetupGraph } from './plan-network'
 
 /** What of a plan tells whether another, with a sharded optimizer, may be better. */
@@ -45,3 +45,16 @@ export const betterWay =
     if (E.isLeft(first)) return E.isRight(second) || bytesAskedBy(second.left) < bytesAskedBy(first.left) ? second : first
     return E.isRight(second) && millisecondsOf(speedOf(second.right)) < millisecondsOf(speedOf(first.right)) ? second : first
   }
+
+/** What is found for a training, or with its optimizer sharded, where that is better. */
+export const wholeOrSharded = <A>(
+  built: SetupGraph,
+  objective: Training,
+  find: (objective: Training) => E.Either<Failure, A>,
+  speedOf: (found: A) => PlanSpeed
+): E.Either<Failure, A> => {
+  const whole = find(objective)
+  return mayShardOptimizer(built, makeMesh(objective), E.map(speedOf)(whole))
+    ? betterWay(speedOf)(whole, find({ ...objective, shardOptimizer: true }))
+    : whole
+}

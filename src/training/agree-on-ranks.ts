@@ -13,23 +13,14 @@ import type { PreparedTraining } from './prepare'
 import { type TrainingRecord, emptyRecord } from './record'
 
 /** All that must be the same on all ranks once they have planned. */
-const listChoices = ({
-  request,
-  planned,
-  fingerprint,
-  rates,
-  steps,
-  validationGroups,
-  training,
-  validation
-}: PreparedTraining): Outcome<Choices> => {
+const listChoices = (prepared: PreparedTraining): Outcome<Choices> => {
+  const { request, planned, fingerprint, rates, steps, validationGroups } = prepared
   const { skipBad, signal } = request.options
-  const examples = [...training.examples, ...(validation?.examples ?? [])]
   return pipe(
     TE.fromEither(listBuild()),
     TE.bindTo('build'),
     // Of copies that may be damaged only one may be.
-    TE.bind('files', () => (skipBad ? TE.right('any') : digestData(examples, signal))),
+    TE.bind('files', () => (skipBad ? TE.right('any') : digestData(prepared, signal))),
     TE.map(({ build, files }) => {
       const { staged, device, math, threads } = planned
       const { validateEvery, earlyStop, bestBy } = request.options

@@ -42,6 +42,10 @@ const listFiles = (option: string, { examples }: Dataset): readonly NamedPath[] 
     ...(isMask(label) ? [{ name: `a mask of ${option},`, path: label.path }] : [])
   ])
 
+/** All files of images and masks of a training, as sentences name them. */
+export const listDataFiles = (split: Split): readonly NamedPath[] =>
+  datasetsIn(split).flatMap(([option, dataset]) => listFiles(option, dataset))
+
 /** Tells whether metrics might be set aside under this path. */
 const isAside = async (path: string, metrics: string): Promise<boolean> =>
   basename(path).startsWith(`${basename(metrics)}.`) &&
@@ -76,8 +80,6 @@ const checkFolders =
 export const checkWrittenFiles = (files: Files, split: Split): Outcome<void> =>
   pipe(
     TE.fromTask(() => outputPaths(files)),
-    TE.chain((writes) =>
-      checkPaths({ reads: datasetsIn(split).flatMap(([option, dataset]) => listFiles(option, dataset)), writes }, files.signal)
-    ),
+    TE.chain((writes) => checkPaths({ reads: listDataFiles(split), writes }, files.signal)),
     TE.chain(() => checkFolders(files, split))
   )

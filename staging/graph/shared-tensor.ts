@@ -66,7 +66,7 @@ interface AxisParts {
   readonly held: ReadonlyMap<number, IntervalOf>
 }
 
-/** The intervals of all parts, without an object for each: there may be a thousand, of many segments. */
+/** The intervals of all parts, without an object for each: there may be a thousand. */
 const intervalsOf = (runs: readonly TileRun[], of: 'owned' | 'held', tensor: number, tiles: number, count: number): IntervalOf => {
   const [starts, ends] = [new Int32Array(count).fill(2 ** 31 - 1), new Int32Array(count)]
   let tile = 0

@@ -2,6 +2,7 @@ import type { KernelKind } from '../kernels/kernels'
 import type { Program } from '../program/program'
 import type { Access, Event, ProgramEvents, SectionEvents } from './events'
 import { fail, operandFault, type InstructionPlace } from './fault'
+import { gathersAll } from './gathered'
 
 /** What a rank has of statistics: its own part, what it has received of all, or all of them. */
 type State = { readonly kind: 'part' | 'whole' } | { readonly kind: 'received'; readonly store: number }
@@ -45,10 +46,8 @@ export const proveMerged = ({ shard }: Program, { stores }: ProgramEvents, { nam
     fail(operandFault('exchange', place, operand, stores[store]!.name, range, sentence))
   const gather = (place: InstructionPlace, [sent, received]: readonly Access[]): void => {
     if (sent === undefined || received === undefined || !isNamed(sent)) return
-    const { bytes, name } = stores[sent.store]!
-    const isWhole = sent.base === 0 && sent.run === bytes && sent.repeats.every(({ stride }) => stride === 0)
-    const isInOrder = received.base === 0 && received.run === bytes && received.repeats.every(({ stride }) => stride === bytes)
-    if (!isWhole || !isInOrder) refuse(place, sent, `does not bring all of "${name}" of all ranks in their order`)
+    const owner = stores[sent.store]!
+    if (!gathersAll(owner, sent, received)) refuse(place, sent, `does not bring all of "${owner.name}" of all ranks in their order`)
     states.set(sent.store, { kind: 'received', store: received.store })
     waiting.set(received.store, sent.store)
   }

@@ -71,10 +71,7 @@ const contentText = (program: Program, { box, buffer, offset, strides, packedStr
   const { activationBytes, parameterBytes } = elementSizes(program.precision)
   const elementBytes = box.ofParameters === 1 ? parameterBytes : activationBytes
   if (!liesApart([n0, n1, n2], packedStrides, [n1 * n2 * n3, n2 * n3, n3])) return undefined
-  if (buffer.share?.kind !== 'part') {
-    const isAll = offset === 0 && n0 * n1 * n2 * n3 * elementBytes === buffer.bytes
-    return isAll && liesApart([n0, n1, n2], strides, [n1 * n2 * n3, n2 * n3, n3]) ? `all of "${buffer.name}"` : undefined
-  }
+  if (buffer.share?.kind !== 'part') return undefined
   const { held, rowBytes } = buffer.share
   const [imageBytes, planeBytes] = [buffer.bytes / size(held.images), size(held.rows) * rowBytes]
   const [image, rest] = [Math.floor(offset / imageBytes), offset % imageBytes]
@@ -93,9 +90,8 @@ const contentText = (program: Program, { box, buffer, offset, strides, packedStr
   return `rows ${firstRow} .. ${firstRow + n2} of images ${firstImage} .. ${firstImage + n0} of "${buffer.name}"`
 }
 
-/** Whether what comes is added as it must be: gradients, and all parts of a sum but the first. */
-const isTakenRightly = ({ box, buffer: { share, role } }: PackingCopy, from: number): boolean =>
-  box.add === (share?.kind === 'part' ? (role === 'output-gradient' ? 1 : 0) : from === 0 ? 0 : 1)
+/** Whether what comes is added as it must be: gradients are, and rows are copied. */
+const isTakenRightly = ({ box, buffer: { role } }: PackingCopy): boolean => box.add === (role === 'output-gradient' ? 1 : 0)
 
 /** Rows of which tensor a message holds; nothing where no one copy of whole rows packs it. */
 export const packedContent = ({ program, into }: PackingCopies, message: Message): { readonly content?: string } => {
@@ -112,10 +108,10 @@ export const takenContent = (
   const taken = findCopy(outOf, message)
   const content = taken && contentText(program, taken)
   if (taken === undefined || content === undefined) return {}
-  return { content, isAdded: taken.box.add === 1, isAddedRightly: isTakenRightly(taken, message.rank) }
+  return { content, isAdded: taken.box.add === 1, isAddedRightly: isTakenRightly(taken) }
 }
 
-/** Whether a rank takes what comes in an exchange in the order of ranks, as sums of it need. */
+/** Whether a rank takes what comes in the order of ranks, as sums of gradients need. */
 export const isTakenInOrder = ({ outOf }: PackingCopies, { receives }: Exchange): boolean => {
   const places = receives.map((message) => findCopy(outOf, message)?.place ?? -1)
   return places.every((place, index) => index === 0 || places[index - 1]! < place)

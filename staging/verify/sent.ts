@@ -3,14 +3,9 @@ import { accessBoxes } from './access-boxes'
 import { overlap, repeatBoxes, type Box } from './boxes'
 import type { Access, Event, OpenLoop, ProgramEvents, SectionEvents } from './events'
 import { fail, operandFault, type InstructionPlace } from './fault'
+import { gathersAll } from './gathered'
 
 type AccessEvent = Extract<Event, { readonly kind: 'access' }>
-
-/** What was packed of a tensor, and waits to be sent. */
-interface Packed {
-  readonly tensor: number
-  readonly boxes: readonly Box[]
-}
 
 /** A sum of what ranks have: the store in which all are gathered, and how many were added. */
 interface OpenSum {
@@ -27,14 +22,15 @@ const listEvents = (list: readonly Event[]): readonly AccessEvent[] =>
 /**
  * Proves of what a step packs for other ranks that it is what the tensor has in the end: nothing
  * writes over what is packed before it is sent, nor to what it was packed of behind that. A sum
- * of what all ranks have, which are no statistics that it names, is made of each one's part, its own
- * among them, once and in their order.
+ * of what all ranks have, other than statistics that it names, is made of each one's part, its
+ * own among them, once and in their order.
  */
 export const proveSent = ({ shard }: Program, { stores, coordinates }: ProgramEvents, { name: section, events }: SectionEvents): void => {
   if (section !== 'step' || shard === undefined) return
   const exchanges = listEvents(events).filter(isExchange)
   const going = new Set(exchanges.flatMap(({ accesses }) => accesses.flatMap(({ use, store }) => (use === 'read' ? [store] : []))))
-  const packed = new Map<number, Packed>()
+  /** What waits to be sent. */
+  const packed = new Set<number>()
   /** Of a tensor, what was packed of it and is not to change. */
   const guarded = new Map<number, readonly Box[]>()
   const sums = new Map<number, OpenSum>()
@@ -54,9 +50,8 @@ export const proveSent = ({ shard }: Program, { stores, coordinates }: ProgramEv
   const named = new Set(shard.merged)
   const isSum = (store: number): boolean => stores[store]!.role !== 'persistent' && !named.has(stores[store]!.name)
   const pack = (source: Access, destination: Access): void => {
-    const boxes = boxesOf(source, [])
-    packed.set(destination.store, { tensor: source.store, boxes })
-    guarded.set(source.store, [...(guarded.get(source.store) ?? []), ...boxes])
+    packed.add(destination.store)
+    guarded.set(source.store, [...(guarded.get(source.store) ?? []), ...boxesOf(source, [])])
   }
   const exchange = ({ accesses, place }: AccessEvent): void => {
     const sends = accesses.filter(({ use }) => use === 'read')
@@ -66,10 +61,8 @@ export const proveSent = ({ shard }: Program, { stores, coordinates }: ProgramEv
   }
   const gather = ({ accesses: [sent, received], place }: AccessEvent): void => {
     if (sent === undefined || received === undefined || !isSum(sent.store)) return
-    const { bytes, name } = stores[sent.store]!
-    const isWhole = sent.base === 0 && sent.run === bytes && sent.repeats.every(({ stride }) => stride === 0)
-    const isInOrder = received.base === 0 && received.run === bytes && received.repeats.every(({ stride }) => stride === bytes)
-    if (!isWhole || !isInOrder) refuse(place, sent, `does not bring all of "${name}" of all ranks in their order`)
+    const owner = stores[sent.store]!
+    if (!gathersAll(owner, sent, received)) refuse(place, sent, `does not bring all of "${owner.name}" of all ranks in their order`)
     sums.set(sent.store, { gathered: received.store, taken: 0 })
   }
   /** Takes the first part of a sum, or all others; tells whether the event does so. */
