@@ -1,5 +1,4 @@
 import { type Objective, type Training, microBatches } from '../../staging'
-import type { SetupGraph } from './plan-network'
 
 /** How ranks share an update: micro-batches beside each other, and parts of each. */
 export interface Mesh {
@@ -48,7 +47,7 @@ export const trainingOnMesh = (objective: Training, mesh: Mesh, index: number): 
 export const plannedRank = ({ rows }: Mesh): number => (rows - 1) >> 1
 
 /** A setup's training on a mesh, as the rank at an index of a group has it. */
-export const onMesh = (built: SetupGraph, mesh: Mesh, index: number): SetupGraph =>
+export const onMesh = <B extends { readonly objective: Objective }>(built: B, mesh: Mesh, index: number): B =>
   built.objective.kind === 'train' ? { ...built, objective: trainingOnMesh(built.objective, mesh, index) } : built
 
 /** How ranks share what a step is for; undefined where one process has it all. */
