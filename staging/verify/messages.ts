@@ -2,7 +2,7 @@ import { elementSizes } from '../kernels/precision'
 import type { Address, Offset } from '../program/address'
 import type { Instruction, Program } from '../program/program'
 import type { ProgramBuffer, Range } from '../program/program-buffer'
-import type { Exchange, Message } from '../program/rank-instructions'
+import type { AllToAll, Exchange, Message } from '../program/rank-instructions'
 
 type CopyBox = Extract<Program['kernels'][number], { readonly kind: 'copyBox' }>
 
@@ -54,7 +54,7 @@ export const listPackingCopies = (program: Program, code: readonly Instruction[]
 }
 
 /** The one copy into, or out of, the place of a message; undefined where there is no such. */
-const findCopy = (copies: ReadonlyMap<string, readonly PackingCopy[]>, { at }: Message): PackingCopy | undefined => {
+const findCopy = (copies: ReadonlyMap<string, readonly PackingCopy[]>, { at }: Pick<Message, 'at'>): PackingCopy | undefined => {
   const found = copies.get(placeKey(at))
   return found?.length === 1 ? found[0] : undefined
 }
@@ -64,6 +64,9 @@ const size = ([from, to]: Range): number => to - from
 /** Whether repetitions lie so many elements apart, as far as there are any. */
 const liesApart = (counts: readonly number[], strides: readonly number[], wanted: readonly number[]): boolean =>
   counts.every((count, level) => count === 1 || strides[level] === wanted[level])
+
+const rowsText = (tensor: string, image: number, images: number, row: number, rows: number): string =>
+  `rows ${row} .. ${row + rows} of images ${image} .. ${image + images} of "${tensor}"`
 
 /** What of which tensor a copy takes, in the tensor's own rows; undefined where that is no rows. */
 const contentText = (program: Program, { box, buffer, offset, strides, packedStrides }: PackingCopy): string | undefined => {
@@ -86,15 +89,14 @@ const contentText = (program: Program, { box, buffer, offset, strides, packedStr
       [imageBytes, planeBytes, rowBytes]
     )
   if (!isInRows) return undefined
-  const [firstImage, firstRow] = [held.images[0] + image, held.rows[0] + rest / rowBytes]
-  return `rows ${firstRow} .. ${firstRow + n2} of images ${firstImage} .. ${firstImage + n0} of "${buffer.name}"`
+  return rowsText(buffer.name, held.images[0] + image, n0, held.rows[0] + rest / rowBytes, n2)
 }
 
 /** Whether what comes is added as it must be: gradients are, and rows are copied. */
 const isTakenRightly = ({ box, buffer: { role } }: PackingCopy): boolean => box.add === (role === 'output-gradient' ? 1 : 0)
 
 /** Rows of which tensor a message holds; nothing where no one copy of whole rows packs it. */
-export const packedContent = ({ program, into }: PackingCopies, message: Message): { readonly content?: string } => {
+export const packedContent = ({ program, into }: PackingCopies, message: Pick<Message, 'at'>): { readonly content?: string } => {
   const packed = findCopy(into, message)
   const content = packed && contentText(program, packed)
   return content === undefined ? {} : { content }
@@ -110,6 +112,45 @@ export const takenContent = (
   if (taken === undefined || content === undefined) return {}
   return { content, isAdded: taken.box.add === 1, isAddedRightly: isTakenRightly(taken) }
 }
+
+/** All of a tensor, of which each rank has as many images and rows. */
+export interface GatheredRows {
+  readonly tensor: string
+  /** Of each part, of which `rowParts` follow each other in an image. */
+  readonly images: number
+  readonly rows: number
+  readonly imageParts: number
+  readonly rowParts: number
+}
+
+/** As what the parts of all ranks are taken; undefined where no one copy takes them as a tensor. */
+export const takenParts = ({ program, outOf }: PackingCopies, { receive, bytes }: AllToAll): GatheredRows | undefined => {
+  const one = findCopy(outOf, { at: receive })
+  if (one === undefined || one.buffer.share?.kind !== 'part' || one.offset !== 0 || one.box.add === 1) return undefined
+  const { box, buffer, strides, packedStrides } = one
+  const { n0, n1, n2, n3 } = box
+  const { held, of, rowBytes } = one.buffer.share
+  const elementBytes = elementSizes(program.precision).activationBytes
+  const [imageBytes, planeBytes, runBytes] = [buffer.bytes / of.images, of.rows * rowBytes, n3 * elementBytes]
+  const [rows, images] = [runBytes / rowBytes, (n2 * planeBytes) / imageBytes]
+  const isDense = box.ofParameters === 0 && n2 * runBytes === bytes && liesApart([n0, n1, n2], packedStrides, [n1 * n2 * n3, n2 * n3, n3])
+  const isWhole =
+    size(held.images) === of.images &&
+    size(held.rows) === of.rows &&
+    [rows, images].every(Number.isInteger) &&
+    n0 * images === of.images &&
+    n1 * rows === of.rows &&
+    liesApart(
+      [n0, n1, n2],
+      strides.map((stride) => stride * elementBytes),
+      [images * imageBytes, runBytes, planeBytes]
+    )
+  return isDense && isWhole ? { tensor: buffer.name, images, rows, imageParts: n0, rowParts: n1 } : undefined
+}
+
+/** The part of a rank, as `packedContent` says it. */
+export const partText = ({ tensor, images, rows, rowParts }: GatheredRows, rank: number): string =>
+  rowsText(tensor, Math.floor(rank / rowParts) * images, images, (rank % rowParts) * rows, rows)
 
 /** Whether a rank takes what comes in the order of ranks, as sums of gradients need. */
 export const isTakenInOrder = ({ outOf }: PackingCopies, { receives }: Exchange): boolean => {

@@ -1,9 +1,17 @@
 import { getKernelRow } from '../kernels/kernels'
-import { gradientNames, listExchanges, nameOfSent, type NetworkInstruction } from '../program/network-instructions'
+import { gradientNames, isOfRows, listExchanges, nameOfSent, type NetworkInstruction } from '../program/network-instructions'
 import type { Instruction, Program } from '../program/program'
 import type { TensorShare } from '../program/program-buffer'
 import type { ProgramShard } from '../program/program-shard'
-import { isTakenInOrder, listPackingCopies, packedContent, takenContent, type PackingCopies } from './messages'
+import {
+  isTakenInOrder,
+  listPackingCopies,
+  packedContent,
+  takenContent,
+  takenParts,
+  type GatheredRows,
+  type PackingCopies
+} from './messages'
 import { listSections } from './sections'
 
 /** What goes to a rank, or comes of it. */
@@ -25,6 +33,8 @@ export type Round =
       readonly bytes: number
       readonly sent?: string
       readonly isOfAll: boolean
+      /** Of rows that all gather: which this rank sends, and as what it takes those of all. */
+      readonly rows?: { readonly content?: string; readonly taken?: GatheredRows }
     }
   | {
       readonly kind: 'exchange'
@@ -53,6 +63,11 @@ const ofAllGroups = ['reduce', 'update', 'save']
 const summariseRound = (copies: PackingCopies, section: string, gradients: ReadonlySet<string>, one: NetworkInstruction): Round => {
   const { program } = copies
   if (one.kind === 'allToAll') {
+    if (section === 'step' && isOfRows(program, program.buffers[one.send.buffer!]!)) {
+      const taken = takenParts(copies, one)
+      const rows = { ...packedContent(copies, { at: one.send }), ...(taken && { taken }) }
+      return { kind: 'allToAll', ranks: one.ranks, bytes: one.bytes, isOfAll: false, rows }
+    }
     const sent = nameOfSent(program, one)
     const isOfAll = ofAllGroups.includes(section) || gradients.has(sent ?? '')
     return { kind: 'allToAll', ranks: one.ranks, bytes: one.bytes, isOfAll, ...(sent !== undefined && { sent }) }

@@ -4,6 +4,7 @@ import type { Program } from '../program/program'
 import type { ProgramShard } from '../program/program-shard'
 import type { ImageRanges, TensorShare } from '../program/program-buffer'
 import { catchFault, fail, type VerifierFault } from './fault'
+import { partText } from './messages'
 import { type Parcel, type RankSummary, type Round, summariseRank } from './rank-summary'
 
 const refuse = (message: string): never => fail({ kind: 'exchange', message: `${message}.` })
@@ -25,7 +26,7 @@ const listShards = (ranks: readonly RankSummary[]): readonly ProgramShard[] => {
 const sizeText = (one: Round): string =>
   one.kind === 'allToAll' ? `${one.kind} of ${one.bytes} bytes among ${one.ranks} ranks` : `${one.kind} among ${one.ranks} ranks`
 
-const sentText = (one: Round): string | undefined => (one.kind === 'allToAll' ? one.sent : undefined)
+const sentText = (one: Round): string | undefined => (one.kind !== 'allToAll' ? undefined : one.rows ? 'rows' : one.sent)
 
 /** What one rank has packed for another, that takes as what it is: rows of a tensor as the same. */
 const proveParcel = (where: string, sent: Parcel, received: Parcel): void => {
@@ -58,6 +59,24 @@ const proveParcels = (section: string, round: number, all: readonly Round[]): vo
   })
 }
 
+/** What all gather of a tensor each takes as the rows that every rank has sent. */
+const proveGathered = (section: string, round: number, all: readonly Round[]): void => {
+  const taken = all.map((one) => (one.kind === 'allToAll' ? one.rows?.taken : undefined))
+  const [first] = taken
+  all.forEach((one, rank) => {
+    if (one.kind !== 'allToAll' || one.rows === undefined) return
+    const refuseRank = (sentence: string): never => refuse(`${section}: what exchange ${round} gathers ${sentence}`)
+    const [own, { content }] = [taken[rank], one.rows]
+    if (content === undefined) refuseRank(`is packed by no one copy of whole rows on rank ${rank}`)
+    if (own === undefined || first === undefined || own.imageParts * own.rowParts !== all.length)
+      return refuseRank(`is taken by no one copy of all rows by rank ${rank}`)
+    if (partText(own, 0) !== partText(first, 0) || own.rowParts !== first.rowParts)
+      refuseRank(`is taken as parts of ${partText(own, 0)} by rank ${rank}, and of ${partText(first, 0)} by rank 0`)
+    const expected = partText(first, rank)
+    if (content !== expected) refuseRank(`of rank ${rank} is ${content}, and is taken as ${expected}`)
+  })
+}
+
 /** What a rank sends in its n-th exchange of a section, the others receive in theirs. */
 const proveMatching = (section: string, groups: number, lists: readonly (readonly Round[])[]): void => {
   const [first] = lists
@@ -76,6 +95,7 @@ const proveMatching = (section: string, groups: number, lists: readonly (readonl
       if (other.ranks !== ranks) refuse(`${section}: exchange ${round} is among ${other.ranks} ranks of ${ranks}`)
     })
     proveParcels(section, round, all)
+    proveGathered(section, round, all)
     const unordered = all.findIndex((other) => other.kind === 'exchange' && !other.isInOrder)
     if (unordered !== -1) refuse(`${section}: exchange ${round} is not taken in the order of ranks by rank ${unordered}`)
   })

@@ -1,3 +1,4 @@
+import { isOfRows } from '../program/network-instructions'
 import type { Program } from '../program/program'
 import { accessBoxes } from './access-boxes'
 import { overlap, repeatBoxes, type Box } from './boxes'
@@ -25,12 +26,19 @@ const listEvents = (list: readonly Event[]): readonly AccessEvent[] =>
  * of what all ranks have, other than statistics that it names, is made of each one's part, its
  * own among them, once and in their order.
  */
-export const proveSent = ({ shard }: Program, { stores, coordinates }: ProgramEvents, { name: section, events }: SectionEvents): void => {
+export const proveSent = (
+  { shard }: Pick<Program, 'shard'>,
+  { stores, coordinates }: ProgramEvents,
+  { name: section, events }: SectionEvents
+): void => {
   if (section !== 'step' || shard === undefined) return
-  const exchanges = listEvents(events).filter(isExchange)
+  const gathersRows = ({ accesses: [sent] }: AccessEvent): boolean => sent !== undefined && isOfRows({ shard }, stores[sent.store]!)
+  const exchanges = listEvents(events).filter((event) => isExchange(event) || (isGathering(event) && gathersRows(event)))
   const going = new Set(exchanges.flatMap(({ accesses }) => accesses.flatMap(({ use, store }) => (use === 'read' ? [store] : []))))
-  /** What waits to be sent. */
-  const packed = new Set<number>()
+  /** What waits to be sent, and the tensor of which it was packed. */
+  const packed = new Map<number, number>()
+  /** What holds the rows of all ranks, and of which tensor. */
+  const gathered = new Map<number, number>()
   /** Of a tensor, what was packed of it and is not to change. */
   const guarded = new Map<number, readonly Box[]>()
   const sums = new Map<number, OpenSum>()
@@ -50,7 +58,7 @@ export const proveSent = ({ shard }: Program, { stores, coordinates }: ProgramEv
   const named = new Set(shard.merged)
   const isSum = (store: number): boolean => stores[store]!.role !== 'persistent' && !named.has(stores[store]!.name)
   const pack = (source: Access, destination: Access): void => {
-    packed.add(destination.store)
+    packed.set(destination.store, source.store)
     guarded.set(source.store, [...(guarded.get(source.store) ?? []), ...boxesOf(source, [])])
   }
   const exchange = ({ accesses, place }: AccessEvent): void => {
@@ -59,11 +67,16 @@ export const proveSent = ({ shard }: Program, { stores, coordinates }: ProgramEv
       if (!packed.has(access.store)) refuse(place, access, `sends "${stores[access.store]!.name}", which nothing has packed`)
     for (const { store } of sends) packed.delete(store)
   }
-  const gather = ({ accesses: [sent, received], place }: AccessEvent): void => {
+  const gather = (event: AccessEvent): void => {
+    const { accesses, place } = event
+    const [sent, received] = accesses
     if (sent === undefined || received === undefined || !isSum(sent.store)) return
     const owner = stores[sent.store]!
     if (!gathersAll(owner, sent, received)) refuse(place, sent, `does not bring all of "${owner.name}" of all ranks in their order`)
-    sums.set(sent.store, { gathered: received.store, taken: 0 })
+    if (!gathersRows(event)) return void sums.set(sent.store, { gathered: received.store, taken: 0 })
+    const tensor = packed.get(sent.store)
+    if (tensor !== undefined) gathered.set(received.store, tensor)
+    exchange(event)
   }
   /** Takes the first part of a sum, or all others; tells whether the event does so. */
   const takes = ({ kernel, accesses: [source, destination], place }: AccessEvent): boolean => {
@@ -102,6 +115,8 @@ export const proveSent = ({ shard }: Program, { stores, coordinates }: ProgramEv
       if (sums.has(access.store)) refuse(place, access, `uses "${name}" before the parts of all ranks are added`)
       if (access.use === 'read') continue
       if (packed.has(access.store)) refuse(place, access, `writes over "${name}" before it is sent`)
+      // Of what all gather a rank's own rows come back to their place.
+      if (isCopy && source.base === 0 && gathered.get(source.store) === access.store) continue
       const kept = guarded.get(access.store)
       if (kept !== undefined && boxesOf(access, loops).some((box) => kept.some((one) => overlap(box, one))))
         refuse(place, access, `writes to "${name}" behind what is packed of it for other ranks`)

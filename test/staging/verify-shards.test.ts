@@ -581,7 +581,7 @@ for (const [what, programs, sentence] of [
   [
     'statistics that only others merge',
     soundNormalising.map((program, rank) => (rank === 1 ? { ...program, shard: { ...program.shard!, merged: [] } } : program)),
-    /adds parts of "moments of 1" in another order than of ranks|"moments of 1" before the parts of all ranks are added/
+    /sends "moments of 1", which nothing has packed\.$/
   ]
 ] as const)
   test(`Programs that normalise are refused with ${what}`, () => assert.match(sentenceOf(programs), sentence))

@@ -1,5 +1,6 @@
+import type { ImageRows } from '../../graph/shared-tensor'
 import { arenaOperand, type Buffer } from '../ir/builder'
-import type { Part, TileTensor } from '../ir/tile-tensor'
+import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
 import { waitForEngine } from '../ir/wait-for-engine'
 import { copyPart, freshTile } from '../scope/copies'
 import { regionExtents, wholePart } from '../scope/regions'
@@ -11,9 +12,8 @@ export interface Sent {
   readonly part: Part
 }
 
-/** What goes to a rank, or comes from it, densely packed. */
+/** A part of a tensor, and what it is densely packed in. */
 export interface Packed {
-  readonly rank: number
   readonly part: Part
   readonly tile: TileTensor
   readonly buffer: Buffer
@@ -21,35 +21,66 @@ export interface Packed {
 
 /** An exchange that has begun. */
 export interface StartedExchange {
-  /** In the order of ranks; there once `done` has come. */
-  readonly received: readonly Packed[]
   readonly sent: readonly Packed[]
+  /** Recorded once all is there. */
   readonly done: number
+  /** Puts what has come in its place. */
+  readonly take: () => void
 }
 
-/** A place for a part, densely packed. */
-const createPacked =
-  (scope: ModelScope, kind: 'sent-rows' | 'received-rows') =>
-  ({ rank, part }: Sent): Packed => {
-    const tile = freshTile(scope, { kind }, regionExtents(part.region, part.tensor.extents[1]), part.tensor.layout)
-    if (tile.address.space !== 'arena') throw new Error('a tile in the arena is none')
-    return { rank, part, tile, buffer: tile.address.buffer }
+/** Rows of some images of a tensor. */
+export const rowsPart = (tensor: WholeTensor, { images, rows }: ImageRows): Part => ({
+  tensor,
+  region: {
+    from: [images.from, rows.from, 0],
+    size: [images.to - images.from, rows.to - rows.from, tensor.extents[3]],
+    advance: [0, 0, 0]
   }
+})
 
-/** Copies a part of activations, or adds it. */
-export const copyRows = ({ builder, activationBytes }: ModelScope, from: Part, to: Part, add: 0 | 1): void =>
-  copyPart(builder, from, to, add, activationBytes, 0)
+/** A place for a part, densely packed. */
+const createPacked = (scope: ModelScope, kind: 'sent-rows' | 'received-rows', part: Part): Packed => {
+  const tile = freshTile(scope, { kind }, regionExtents(part.region, part.tensor.extents[1]), part.tensor.layout)
+  if (tile.address.space !== 'arena') throw new Error('a tile in the arena is none')
+  return { part, tile, buffer: tile.address.buffer }
+}
 
-/** Packs parts and begins to send them to ranks; computing goes on. */
-export const startExchange = (scope: ModelScope, ranks: number, sends: readonly Sent[], receives: readonly Sent[]): StartedExchange => {
-  const { builder } = scope
-  const sent = sends.map(createPacked(scope, 'sent-rows'))
-  const received = receives.map(createPacked(scope, 'received-rows'))
-  for (const { part, tile } of sent) copyRows(scope, part, wholePart(tile), 0)
-  waitForEngine(builder, 'network', 'compute')
-  const toMessage = ({ rank, buffer }: Packed) => ({ rank, bytes: buffer.bytes, at: arenaOperand(buffer) })
-  builder.exchange({ ranks, sends: sent.map(toMessage), receives: received.map(toMessage) })
+const copyRows = ({ builder, activationBytes }: ModelScope, from: Part, to: Part, add: 0 | 1): void =>
+  copyPart(builder, from, to, add, activationBytes)
+
+/** Packs a part to be sent. */
+export const packPart = (scope: ModelScope, part: Part): Packed => {
+  const packed = createPacked(scope, 'sent-rows', part)
+  copyRows(scope, part, wholePart(packed.tile), 0)
+  return packed
+}
+
+/** An event that the network records once it has done all that it was told. */
+export const recordExchanged = ({ builder }: Pick<ModelScope, 'builder'>): number => {
   const done = builder.freshEvent()
   builder.record('network', done)
-  return { received, sent, done }
+  return done
+}
+
+/** Packs parts and begins to send them to ranks; what comes is copied to its place, or added. */
+export const startExchange = (
+  scope: ModelScope,
+  ranks: number,
+  sends: readonly Sent[],
+  receives: readonly Sent[],
+  add: 0 | 1
+): StartedExchange => {
+  const { builder } = scope
+  const sent = sends.map(({ part }) => createPacked(scope, 'sent-rows', part))
+  const received = receives.map(({ part }) => createPacked(scope, 'received-rows', part))
+  for (const { part, tile } of sent) copyRows(scope, part, wholePart(tile), 0)
+  waitForEngine(builder, 'network', 'compute')
+  const toMessages = (packed: readonly Packed[], of: readonly Sent[]) =>
+    packed.map(({ buffer }, place) => ({ rank: of[place]!.rank, bytes: buffer.bytes, at: arenaOperand(buffer) }))
+  builder.exchange({ ranks, sends: toMessages(sent, sends), receives: toMessages(received, receives) })
+  return {
+    sent,
+    done: recordExchanged(scope),
+    take: () => received.forEach(({ tile, part }) => copyRows(scope, wholePart(tile), part, add))
+  }
 }

@@ -32,7 +32,7 @@ const createSums = (scope: ModelScope, { segment, ends, boundaries }: SegmentCod
   return new Map(
     added.map((tensor) => {
       const { name, output } = graph.nodes[tensor - 1]!
-      const sum = sumTensor(scope, name, output)
+      const sum = sumTensor(scope, name, output, boundaries.get(tensor)!.tensor.buffer.share)
       zeroTile(builder, sum, parameterBytes)
       return [tensor, sum]
     })

@@ -1,36 +1,36 @@
 import { receivedRows, sentRows, isCrossed, type Crossing, type Receiver } from '../../graph/crossing-rows'
 import type { Shard } from '../../graph/graph'
 import type { SharedTensor } from '../../graph/shared-tensor'
+import { equalParts } from '../../graph/equal-parts'
 import type { WholeTensor } from '../ir/tile-tensor'
-import { wholePart } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
-import { copyRows, startExchange, type Sent, type StartedExchange } from './exchange'
+import { rowsPart, startExchange, type Sent, type StartedExchange } from './exchange'
+import { startGatheringRows } from './gather-rows'
 import type { RowsOf, SegmentCode } from './segment-code'
 
 const toSent =
   (whole: WholeTensor, other: Receiver) =>
-  ({ images, rows, ...ranks }: Crossing): Sent => {
-    const size = [images.to - images.from, rows.to - rows.from, whole.extents[3]] as const
-    return { rank: ranks[other], part: { tensor: whole, region: { from: [images.from, rows.from, 0], size, advance: [0, 0, 0] } } }
-  }
+  (crossing: Crossing): Sent => ({ rank: crossing[other], part: rowsPart(whole, crossing) })
 
-/** Begins to send rows of a tensor from one of each pair of ranks to the other. */
+/** Begins to send rows of a tensor from one of each pair of ranks to the other, or from all to all. */
 const startRows = (scope: ModelScope, whole: WholeTensor, shared: SharedTensor, { count, index }: Shard, to: Receiver): StartedExchange => {
+  const parts = to === 'holder' && shared.isGathered ? equalParts(shared) : undefined
+  if (parts !== undefined) return startGatheringRows(scope, whole, shared.partOf(index).owned, parts)
   const from = to === 'holder' ? 'owner' : 'holder'
   const sends = sentRows(shared, index, to).map(toSent(whole, to))
   const receives = receivedRows(shared, index, to).map(toSent(whole, from))
-  return startExchange(scope, count, sends, receives)
+  return startExchange(scope, count, sends, receives, to === 'holder' ? 0 : 1)
 }
 
 /** Once rows are there, their holder takes them, or their owner adds them. */
-const takeRows = (scope: ModelScope, { received, done }: StartedExchange, to: Receiver): void => {
-  scope.builder.wait('compute', done)
-  for (const { tile, part } of received) copyRows(scope, wholePart(tile), part, to === 'holder' ? 0 : 1)
+const takeRows = ({ builder }: ModelScope, { done, take }: StartedExchange): void => {
+  builder.wait('compute', done)
+  take()
 }
 
 /** Rows of a tensor go from one of each pair of ranks to the other, which takes or adds them. */
 export const sendRows = (scope: ModelScope, whole: WholeTensor, shared: SharedTensor, shard: Shard, to: Receiver): void => {
-  if (isCrossed(shared)) takeRows(scope, startRows(scope, whole, shared, shard, to), to)
+  if (isCrossed(shared)) takeRows(scope, startRows(scope, whole, shared, shard, to))
 }
 
 /** Begins to send rows of a tensor, while computing goes on until `receiveRows`. */
@@ -46,7 +46,7 @@ export const sendRowsBeside = (
   rowsOnTheWay[what].set(tensor, () => {
     // What computes meanwhile must not take the places of what is sent.
     for (const { buffer } of started.sent) scope.builder.wait('compute', started.done, buffer)
-    takeRows(scope, started, to)
+    takeRows(scope, started)
   })
 }
 

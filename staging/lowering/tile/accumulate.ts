@@ -3,6 +3,7 @@ import type { Graph, Node } from '../../graph/graph'
 import { findShard } from '../../graph/shard'
 import type { Segment } from '../../plans/plan'
 import { arenaOperand } from '../ir/builder'
+import type { TensorShare } from '../../program/program-buffer'
 import type { TileTensor } from '../ir/tile-tensor'
 import { runForward, getNodeLowering } from '../../ops'
 import { castTile, zeroTile } from '../scope/copies'
@@ -28,9 +29,13 @@ export const reducesSpatially = ({ access }: Node): boolean => access.H.kind ===
 export const sumTensor = (
   { builder, parameterBytes }: Pick<ModelScope, 'builder' | 'parameterBytes'>,
   name: string,
-  extents: TileTensor['extents']
+  extents: TileTensor['extents'],
+  share?: TensorShare
 ): TileTensor => ({
-  address: arenaOperand(builder.buffer(tileIdentity('sums', name), tensorBytes('plain', extents, parameterBytes))),
+  address: arenaOperand({
+    ...builder.buffer(tileIdentity('sums', name), tensorBytes('plain', extents, parameterBytes)),
+    ...(share && { share })
+  }),
   extents,
   layout: 'plain'
 })
