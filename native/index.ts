@@ -7,7 +7,16 @@ import { cudaModel } from './devices/cuda-model'
 import { deviceError, type DeviceError } from './addon/error'
 import type { DeviceName } from './addon/addon'
 
-export { availableMemory, mathMode, versions, type DeviceChoice, type DeviceName, type MathMode, type Versions } from './addon/addon'
+export {
+  addonHash,
+  availableMemory,
+  mathMode,
+  versions,
+  type DeviceChoice,
+  type DeviceName,
+  type MathMode,
+  type Versions
+} from './addon/addon'
 export type { DeviceError } from './addon/error'
 export { addonFolders, checkNode } from './addon/addon-file'
 export { recordGpu } from './devices/cuda-model'

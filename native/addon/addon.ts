@@ -1,6 +1,8 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { storedPrecision, type DevicePrecision } from '../../staging/kernels/precision'
 import { addonFile } from './addon-file'
@@ -113,6 +115,14 @@ const load = (): E.Either<DeviceError, Addon> =>
   )
 
 let loaded: E.Either<DeviceError, Addon> | undefined
+
+/** A hash of the addon's file: builds of one version may differ. */
+export const addonHash = (): E.Either<DeviceError, string> =>
+  pipe(
+    addonFile(),
+    E.chain((path) => E.tryCatch(() => createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 12), String)),
+    E.mapLeft(missingAddon)
+  )
 
 /** The addon, loaded at its first use so that staging works without it. */
 export const loadAddon = (): E.Either<DeviceError, Addon> => (loaded ??= load())

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { versions } from '../../native'
+import { addonHash, versions } from '../../native'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
 import { optionFlag } from '../options/option'
@@ -36,13 +36,16 @@ const firstDifference = (all: readonly Choices[]): string | undefined => {
 }
 
 /** What this process is, of which every rank must be the same. */
-export const listBuild = (): E.Either<Failure, Choices> =>
+const listBuild = (): E.Either<Failure, Choices> =>
   pipe(
     versions(),
-    E.bimap(deviceFailure, ({ library, version, instructionSet }) => ({
+    E.bindTo('built'),
+    E.bind('hash', addonHash),
+    E.bimap(deviceFailure, ({ built: { library, version, instructionSet }, hash }) => ({
       Tilefold: (require('tilefold/package.json') as { readonly version: string }).version,
       library: `${library} ${version}`,
-      instructions: instructionSet
+      instructions: instructionSet,
+      'addon of hash': hash
     }))
   )
 

@@ -5,7 +5,7 @@ import type { Failure, Outcome } from '../failure'
 import { extentText } from '../images/resolution'
 import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
 import { optionFlag } from '../options/option'
-import { type Choices, listBuild, refuseDifference } from './agree-on-options'
+import { type Choices, refuseDifference } from './agree-on-options'
 import { digestData } from './data-digest'
 import { programHash } from './rank-programs'
 import { splitsMicroBatch } from './launched-mesh'
@@ -17,11 +17,9 @@ const listChoices = (prepared: PreparedTraining): Outcome<Choices> => {
   const { request, planned, fingerprint, rates, steps, validationGroups } = prepared
   const { skipBad, signal } = request.options
   return pipe(
-    TE.fromEither(listBuild()),
-    TE.bindTo('build'),
     // Of copies that may be damaged only one may be.
-    TE.bind('files', () => (skipBad ? TE.right('any') : digestData(prepared, signal))),
-    TE.map(({ build, files }) => {
+    skipBad ? TE.right('any') : digestData(prepared, signal),
+    TE.map((files) => {
       const { staged, device, math, threads } = planned
       const { validateEvery, earlyStop, bestBy } = request.options
       const named = Object.fromEntries(
@@ -30,7 +28,6 @@ const listChoices = (prepared: PreparedTraining): Outcome<Choices> => {
         )
       )
       return {
-        ...build,
         ...named,
         ...(splitsMicroBatch(request) ? {} : { 'program of hash': programHash(staged.program) }),
         'data files of hash': files,

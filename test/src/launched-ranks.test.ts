@@ -1,6 +1,6 @@
 /** Training on ranks that Open MPI's launcher starts, where there is one. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'uvu'
@@ -9,6 +9,8 @@ import { compiledCommand } from './compiled-command'
 import { writeImages } from './example-images'
 import { launch, newestStep, ranksWith, withLauncher } from './open-mpi'
 import { assertCloseLosses } from './rank-trainings'
+import { addonFile } from '../../native/addon/addon-file'
+import { must } from '../must'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
@@ -117,6 +119,25 @@ withLauncher('a rank that hangs ends all within seconds, and is named', async ()
   // A process that is stopped ends a moment after the launcher, which has killed it.
   for (let tries = 0; tries < 100 && ranksWith(state).length > 0; tries += 1) await new Promise((resolve) => setTimeout(resolve, 100))
   assert.equal(ranksWith(state), [])
+})
+
+withLauncher('ranks with another build of the addon say so before they plan', async () => {
+  // A byte behind an ELF file's end changes nothing of what it does.
+  writeFileSync(at('other.node'), Buffer.concat([readFileSync(must(addonFile())), Buffer.of(0)]))
+  const start = at('start.js')
+  writeFileSync(
+    start,
+    `if (process.env.OMPI_COMM_WORLD_RANK === '1') process.env.TILEFOLD_ADDON = ${JSON.stringify(at('other.node'))}
+process.argv[1] = ${JSON.stringify(command.script)}
+require('node:module').runMain()
+`
+  )
+  const { status, stdout, stderr } = await launch(2, [start, ...trainOf('--steps', '1').slice(1)])
+  assert.is(status, 2, stderr)
+  assert.match(
+    JSON.parse(stdout).error.message,
+    /^rank 1 has addon of hash \w{12} where rank 0 has \w{12}: start all ranks with the same options, data and build\.$/
+  )
 })
 
 withLauncher('of a command that ranks do not share the first alone answers', async () => {
