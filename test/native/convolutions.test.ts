@@ -6,35 +6,42 @@ import { layoutCode } from '../../staging/kernels/layout'
 import { must } from '../must'
 
 test('the cpu answers for whole convolutions of any size: oneDNN 2.6 divides by the elements of an image, which it counts in 32 bits', () => {
-  const { activationLayout, weightLayouts, scratchBytes } = must(deviceModel('cpu', 'float32', 2))
-  for (const [channels, extent] of [
-    [64, 8192],
-    [256, 4096],
-    [64, 8200]
-  ] as const) {
-    const layout = activationLayout(channels, false)
-    const padding = { top: 1, bottom: 1, left: 1, right: 1 }
-    const weights = weightLayouts({
-      inChannels: channels,
-      outChannels: channels,
-      groups: 1,
-      kernel: [3, 3],
-      stride: [1, 1],
-      dilation: [1, 1],
-      padding,
-      sourceLayout: layout
-    })
-    const bytes = scratchBytes({
-      kind: 'convolutionForward',
-      batch: 1,
-      ...{ inChannels: channels, inHeight: extent, inWidth: extent },
-      ...{ outChannels: channels, outHeight: extent, outWidth: extent },
-      ...{ kernelHeight: 3, kernelWidth: 3, strideHeight: 1, strideWidth: 1, dilationHeight: 1, dilationWidth: 1 },
-      ...{ padTop: 1, padBottom: 1, padLeft: 1, padRight: 1, groups: 1 },
-      ...{ sourceLayout: layoutCode(layout), destinationLayout: layoutCode(layout), weightLayout: layoutCode(weights.forward) },
-      ...{ algorithm: 0, slope: 1 }
-    })!
-    assert.ok(Number.isSafeInteger(bytes) && bytes >= 0, `${channels} channels of ${extent}x${extent}: ${bytes}`)
+  for (const precision of ['float32', 'bf16'] as const) {
+    const { activationLayout, weightLayouts, scratchBytes } = must(deviceModel('cpu', precision, 2))
+    for (const [inChannels, outChannels, extent, stride] of [
+      [64, 64, 8192, 1],
+      [256, 256, 4096, 1],
+      [64, 64, 8200, 1],
+      [256, 128, 4096, 1],
+      [250, 128, 4096, 1],
+      [128, 256, 4096, 1],
+      [256, 64, 8191, 2],
+      [64, 128, 16384, 2]
+    ] as const) {
+      const [source, destination] = [activationLayout(inChannels, false), activationLayout(outChannels, false)]
+      const padding = { top: 1, bottom: 1, left: 1, right: 1 }
+      const weights = weightLayouts({
+        ...{ inChannels, outChannels, padding, groups: 1, sourceLayout: source },
+        ...{ kernel: [3, 3], stride: [stride, stride], dilation: [1, 1] }
+      })
+      const outExtent = Math.floor((extent - 1) / stride) + 1
+      for (const [kind, weightLayout] of [
+        ['convolutionForward', weights.forward],
+        ['convolutionBackwardData', weights.backwardData],
+        ['convolutionBackwardWeights', weights.stored]
+      ] as const) {
+        const convolution = {
+          batch: 1,
+          ...{ inChannels, inHeight: extent, inWidth: extent, outChannels, outHeight: outExtent, outWidth: outExtent },
+          ...{ kernelHeight: 3, kernelWidth: 3, strideHeight: stride, strideWidth: stride, dilationHeight: 1, dilationWidth: 1 },
+          ...{ padTop: 1, padBottom: 1, padLeft: 1, padRight: 1, groups: 1 },
+          ...{ sourceLayout: layoutCode(source), destinationLayout: layoutCode(destination), weightLayout: layoutCode(weightLayout) },
+          algorithm: 0
+        }
+        const bytes = scratchBytes(kind === 'convolutionForward' ? { kind, ...convolution, slope: 1 } : { kind, ...convolution })!
+        assert.ok(Number.isSafeInteger(bytes) && bytes >= 0, `${kind} of ${inChannels} channels of ${extent}x${extent}: ${bytes}`)
+      }
+    }
   }
 })
 

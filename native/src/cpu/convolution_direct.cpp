@@ -56,12 +56,14 @@ class PaddedBias {
   std::vector<float> padded_;
 };
 
-// Where oneDNN counts an image's elements in 32 bits, it divides by what it counted when it looks
-// for a forward kernel.
+// Where oneDNN counts the elements that one image's kernel reads in 32 bits, it divides by what it
+// counted when it looks for a forward kernel.
 bool countsToZero(const Convolution& c) {
   if (!countsIn32Bits) return false;
   constexpr std::int64_t range = std::int64_t{1} << 32;
-  return c.inChannels * c.inHeight * c.inWidth % range == 0 && c.outChannels * c.outHeight * c.outWidth % range == 0;
+  const std::int64_t channels = roundUp(c.inChannels, channelBlock(c.sourceLayout)) / c.groups;
+  const std::int64_t rows = (c.inHeight + c.strideHeight - 1) / c.strideHeight, columns = (c.inWidth + c.strideWidth - 1) / c.strideWidth;
+  return channels * rows * columns % range == 0;
 }
 
 }  // namespace
