@@ -105,7 +105,7 @@ export {
 export { strategyNames, type StrategyName } from './strategies'
 export { fusibleTileAxes } from './graph/grid'
 export { tileCount, type Grid } from './graph/span'
-export { productFlops } from './kernels/roofline'
+export { productFlops } from './kernels/work'
 export { plansOnLoad } from './plans-on-load'
 export { printProgram } from './program/print-program'
 export { runTimeline, type SectionRun, type SectionSpan } from './devices/run-timeline'
