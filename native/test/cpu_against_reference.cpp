@@ -383,6 +383,54 @@ void testLongSums(Devices& devices) {
   expectClose(kernel, "biasGradient", foundDb, db, 5e-7);
 }
 
+// Of plain sources, which have loops of their own: sums so long that oneDNN's would keep four digits
+// (and of few channels, for the reference's sake), wide windows, rows that are dilated or outside.
+// The same bits for any number of threads.
+void testLongPlainSums(Devices& devices, Devices& otherThreads) {
+  const auto plain = Layout::plain, blocked = devices.cpu->activationLayout(64, false);
+  const auto axis = [](std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t before) {
+    const std::int64_t after = before == 0 ? 0 : before - 1;
+    return Axis{in, (in + before + after - (kernel - 1) * dilation - 1) / stride + 1, kernel, stride, dilation, before, after};
+  };
+  const auto test = [&](std::int64_t batch, std::int64_t in, std::int64_t out, const Axis& rows, const Axis& columns) {
+    const ConvolutionCase convolution{windowFields(batch, in, rows, columns), out, 1};
+    const Shape source{batch, in, rows.in, columns.in}, destination{batch, out, rows.out, columns.out};
+    Buffer x = random(source.elements(plain)), dy = random(destination.elements(plain));
+    for (Buffer* buffer : {&x, &dy})
+      for (std::size_t i = 0; i < buffer->size(); ++i) buffer->data()[i] = std::fabs(buffer->data()[i]);
+    const std::int64_t weightCount = in * out * rows.kernel * columns.kernel;
+    Buffer dw(weightCount * sizeof(float)), db(out * sizeof(float));
+    run(*devices.reference, convolution.kernel(KernelKind::convolutionBackwardWeights, plain, plain, plain),
+        {x.operand(), dy.operand(), dw.operand(), db.operand(), {}});
+    const Buffer blockedDy = reordered(*devices.cpu, destination, dy, plain, blocked);
+    const auto layout = devices.cpu->weightLayouts(convolution.kernel(KernelKind::convolutionForward, plain, blocked, plain)).forward;
+    const Kernel kernel = convolution.kernel(KernelKind::convolutionBackwardWeights, plain, blocked, layout);
+    const auto gradientOf = [&](Devices& of) {
+      Buffer found(static_cast<std::size_t>(weightElements(layout, out, in, rows.kernel, columns.kernel, 1)) * sizeof(float));
+      Buffer foundDb(db.size() * sizeof(float));
+      const Buffer scratch(of.cpu->scratchBytes(kernel));
+      runCpu(of, kernel, {x.operand(), blockedDy.operand(), found.operand(), foundDb.operand(), scratch.operand()});
+      return std::pair(std::move(found), std::move(foundDb));
+    };
+    const auto [found, foundDb] = gradientOf(devices);
+    const Buffer again = gradientOf(otherThreads).first;
+    Buffer expected(found.size() * sizeof(float));
+    run(*devices.cpu,
+        {KernelKind::reorderWeights, {real(out), real(in), real(rows.kernel), real(columns.kernel), 1, code(plain), code(layout)}},
+        {dw.operand(), expected.operand()});
+    expectClose(kernel, "weightGradient", found, expected, 5e-8);
+    expectClose(kernel, "biasGradient", foundDb, db, 5e-8);
+    if (std::memcmp(found.data(), again.data(), found.size() * sizeof(float)) != 0) fail(kernel, "its result depends on the number of threads");
+  };
+  const Axis stem = axis(1024, 7, 2, 1, 3);
+  test(1, 3, 2, stem, stem);
+  test(2, 3, 17, axis(70, 3, 1, 1, 1), axis(60, 3, 1, 1, 1));
+  test(2, 1, 20, axis(90, 5, 1, 2, 6), axis(75, 9, 1, 1, 9));
+  test(3, 2, 5, axis(80, 4, 3, 1, 0), axis(301, 11, 4, 1, 2));
+  test(1, 3, 40, axis(300, 1, 1, 1, 0), axis(300, 1, 1, 1, 0));
+  test(1, 2, 33, axis(9, 2, 1, 1, 0), axis(600, 6, 1, 1, 2));
+}
+
 // Weights so large that all threads work on one block of tiles, and more tiles than a block has;
 // against the direct kernels.
 void testLargeWeights(Devices& devices) {
@@ -619,6 +667,7 @@ int main(int count, char** arguments) {
   testNotANumber(devices);
   testNetworkShapes(devices);
   if (wide) testLongSums(devices);
+  testLongPlainSums(devices, otherThreads);
   if (wide) testLargeWeights(devices);
   for (std::int64_t i = 0; i < cases && failures < 10; ++i) {
     testConvolution(devices, randomConvolution());

@@ -3,14 +3,16 @@
 #include "convolution_blocks.hpp"
 #include "convolution_direct.hpp"
 #include "convolution_strips.hpp"
+#include "plain_weight_gradient.hpp"
 #include "processor.hpp"
 #include "winograd.hpp"
 
 namespace tilefold::cpu {
 namespace {
 
+// Loops of our own that have no other precision.
 template <class T>
-constexpr bool hasStrips = std::is_same_v<T, float>;
+constexpr bool hasFloatLoops = std::is_same_v<T, float>;
 
 // The first layout in which oneDNN has a compiled kernel; else that of the strips, or plain.
 template <class T>
@@ -20,7 +22,7 @@ Layout firstSupported(KernelKind kind, Convolution c, const std::vector<Layout>&
     if (findDirectConvolution<T>(kind, c)) return layout;
   }
   c.weightLayout = stripWeightLayout(kind);
-  return hasStrips<T> && fitsStrips(kind, c) ? c.weightLayout : Layout::plain;
+  return hasFloatLoops<T> && fitsStrips(kind, c) ? c.weightLayout : Layout::plain;
 }
 
 // Where four blocks of an image are over 2 GiB, oneDNN's weight gradients may overflow addresses:
@@ -67,7 +69,7 @@ std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int t
   if (c.algorithm == winogradAlgorithm) return winogradScratchBytes(kind, c, threads);
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
   if (recipe) return recipe->scratchBytes();
-  return hasStrips<T> && fitsStrips(kind, c) ? 0 : blockConvolutionScratchBytes<T>(kind, c, threads);
+  return hasFloatLoops<T> && fitsStrips(kind, c) ? 0 : blockConvolutionScratchBytes<T>(kind, c, threads);
 }
 
 template <class T>
@@ -76,7 +78,8 @@ Implementation compileConvolution(KernelKind kind, const Convolution& c, int thr
   if (c.algorithm == winogradAlgorithm) return {compileWinograd<T>(kind, c, threads), "winograd"};
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
   if (recipe) return {compileDirectConvolution<T>(kind, c, *recipe), recipe->name()};
-  if (hasStrips<T> && fitsStrips(kind, c)) return {compileStripConvolution(kind, c, threads), "strips"};
+  if (hasFloatLoops<T> && fitsStrips(kind, c)) return {compileStripConvolution(kind, c, threads), "strips"};
+  if (hasFloatLoops<T> && fitsPlainWeightGradient(kind, c)) return {compilePlainWeightGradient(c, threads), "taps"};
   return {compileBlockConvolution<T>(kind, c, threads), "blocks"};
 }
 
