@@ -3,6 +3,7 @@
 #include "convolution_blocks.hpp"
 #include "convolution_direct.hpp"
 #include "convolution_strips.hpp"
+#include "pair_weight_gradient.hpp"
 #include "plain_weight_gradient.hpp"
 #include "processor.hpp"
 #include "winograd.hpp"
@@ -53,6 +54,13 @@ std::optional<Recipe> findRecipe(KernelKind kind, const Convolution& c, int thre
   return isGradient && recipe && sumsTooLong<T>(c, *recipe, threads) ? std::nullopt : recipe;
 }
 
+// oneDNN's kernels for AMX are faster than ours, for the instructions of AVX-512 slower.
+template <class T>
+bool isPairGradient(KernelKind kind, const Convolution& c, const std::optional<Recipe>& recipe, int threads) {
+  return std::is_same_v<T, Bfloat16> && recipe && recipe->name().find("avx512_core_bf16") != std::string::npos &&
+         fitsPairWeightGradient(kind, c, threads);
+}
+
 void requireOurs(const Convolution& c) {
   if (c.algorithm >= cudnnAlgorithms)
     throw Failure("the cpu device convolves by algorithm 0 or 1, not by cuDNN's, " + std::to_string(c.algorithm));
@@ -68,6 +76,7 @@ std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int t
   requireOurs(c);
   if (c.algorithm == winogradAlgorithm) return winogradScratchBytes(kind, c, threads);
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
+  if (isPairGradient<T>(kind, c, recipe, threads)) return pairWeightGradientScratchBytes(c, threads);
   if (recipe) return recipe->scratchBytes();
   return hasFloatLoops<T> && fitsStrips(kind, c) ? 0 : blockConvolutionScratchBytes<T>(kind, c, threads);
 }
@@ -77,6 +86,7 @@ Implementation compileConvolution(KernelKind kind, const Convolution& c, int thr
   requireOurs(c);
   if (c.algorithm == winogradAlgorithm) return {compileWinograd<T>(kind, c, threads), "winograd"};
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
+  if (isPairGradient<T>(kind, c, recipe, threads)) return {compilePairWeightGradient(c, threads), "pairs"};
   if (recipe) return {compileDirectConvolution<T>(kind, c, *recipe), recipe->name()};
   if (hasFloatLoops<T> && fitsStrips(kind, c)) return {compileStripConvolution(kind, c, threads), "strips"};
   if (hasFloatLoops<T> && fitsPlainWeightGradient(kind, c)) return {compilePlainWeightGradient(c, threads), "taps"};

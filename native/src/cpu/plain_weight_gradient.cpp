@@ -41,12 +41,6 @@ Jobs jobsOf(const Convolution& c, std::int64_t block, int threads) {
   return jobs;
 }
 
-Launch sumBiasOf(const Convolution& c) {
-  const auto number = [](auto value) { return static_cast<double>(value); };
-  return sumBias<float>(decode<Tile>(
-      {KernelKind::sumBias, {number(c.batch), number(c.outChannels), number(c.outHeight), number(c.outWidth), number(c.destinationLayout)}}));
-}
-
 }  // namespace
 
 bool fitsPlainWeightGradient(KernelKind kind, const Convolution& c) {
@@ -63,7 +57,7 @@ Launch compilePlainWeightGradient(const Convolution& c, int threads) {
   const auto count = static_cast<std::int64_t>(jobs.all.size());
   const std::int64_t jobsAtOnce = std::clamp<std::int64_t>(count / (4 * threads), 1, maxJobs);
   const std::int64_t height = std::max<std::int64_t>(1, longest / c.outWidth);
-  const Launch biasGradient = sumBiasOf(c);
+  const Launch biasGradient = sumBiasOf<float>(c);
   return [=](const std::vector<Operand>& operands, const StepParameters& step) {
     const float* source = elements<const float>(operands, 0);
     const float* gradient = elements<const float>(operands, 1);
