@@ -13,6 +13,9 @@ namespace {
 
 using Half = Halves<pairLanes>;
 
+// Memory is asked for what is packed next: the processor itself looks no further than a page.
+constexpr std::int64_t pixelsAhead = 256;
+
 TILEFOLD_INLINE Half::Wide pixelAt(const Bfloat16* address) {
   Half::Type halves;
   std::memcpy(&halves, address, sizeof(halves));
@@ -92,6 +95,7 @@ void packPairs(const PixelRow& row, Bfloat16* pairs) {
       return p >= row.begin && p < row.end ? pixelAt(row.first + p * row.step) : Half::Wide{};
     };
     for (std::int64_t p = 0; p < row.count; p += 2) {
+      __builtin_prefetch(row.first + (p + pixelsAhead) * row.step);
       const Half::Wide words = pixel(p) | (p + 1 < row.count ? pixel(p + 1) : Half::Wide{}) << 16;
       std::memcpy(static_cast<void*>(pairs + p * pairLanes), &words, sizeof(words));
     }
