@@ -36,7 +36,7 @@ bool overflows(const Convolution& c) {
 // oneDNN (2.6.3 and 3.7.2 alike) sums a weight gradient one float after another, but of 1 x 1
 // kernels: over 64 x 64 pixels it keeps six digits, over 1024 x 1024 four, ours all. Groups would
 // leave our matrices half empty, and few channels few matrices to share among the threads. Of bf16
-// it has instructions that are twice as fast as ours.
+// it has instructions that are twice as fast as those of our blocks.
 template <class T>
 bool sumsTooLong(const Convolution& c, const Recipe& recipe, int threads) {
   constexpr std::int64_t longest = 64 * 64;
@@ -54,11 +54,9 @@ std::optional<Recipe> findRecipe(KernelKind kind, const Convolution& c, int thre
   return isGradient && recipe && sumsTooLong<T>(c, *recipe, threads) ? std::nullopt : recipe;
 }
 
-// oneDNN's kernels for AMX are faster than ours, for the instructions of AVX-512 slower.
 template <class T>
-bool isPairGradient(KernelKind kind, const Convolution& c, const std::optional<Recipe>& recipe, int threads) {
-  return std::is_same_v<T, Bfloat16> && recipe && recipe->name().find("avx512_core_bf16") != std::string::npos &&
-         fitsPairWeightGradient(kind, c, threads);
+bool isPairGradient(KernelKind kind, const Convolution& c, int threads) {
+  return std::is_same_v<T, Bfloat16> && fitsPairWeightGradient(kind, c, threads);
 }
 
 void requireOurs(const Convolution& c) {
@@ -75,8 +73,8 @@ template <class T>
 std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int threads) {
   requireOurs(c);
   if (c.algorithm == winogradAlgorithm) return winogradScratchBytes(kind, c, threads);
+  if (isPairGradient<T>(kind, c, threads)) return pairWeightGradientScratchBytes(c, threads);
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
-  if (isPairGradient<T>(kind, c, recipe, threads)) return pairWeightGradientScratchBytes(c, threads);
   if (recipe) return recipe->scratchBytes();
   return hasFloatLoops<T> && fitsStrips(kind, c) ? 0 : blockConvolutionScratchBytes<T>(kind, c, threads);
 }
@@ -85,8 +83,8 @@ template <class T>
 Implementation compileConvolution(KernelKind kind, const Convolution& c, int threads) {
   requireOurs(c);
   if (c.algorithm == winogradAlgorithm) return {compileWinograd<T>(kind, c, threads), "winograd"};
+  if (isPairGradient<T>(kind, c, threads)) return {compilePairWeightGradient(c, threads), "pairs"};
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
-  if (isPairGradient<T>(kind, c, recipe, threads)) return {compilePairWeightGradient(c, threads), "pairs"};
   if (recipe) return {compileDirectConvolution<T>(kind, c, *recipe), recipe->name()};
   if (hasFloatLoops<T> && fitsStrips(kind, c)) return {compileStripConvolution(kind, c, threads), "strips"};
   if (hasFloatLoops<T> && fitsPlainWeightGradient(kind, c)) return {compilePlainWeightGradient(c, threads), "taps"};

@@ -71,8 +71,6 @@ void multiplyBlocks(const PairRows& rows) {
 }  // namespace
 
 #ifdef __x86_64__
-bool multipliesPairs() { return multipliesBf16(); }
-
 void multiplyPairs(const PairRows& rows) {
   switch (rows.blocks) {
     case 1:
@@ -84,8 +82,6 @@ void multiplyPairs(const PairRows& rows) {
   }
 }
 #else
-bool multipliesPairs() { return false; }
-
 void multiplyPairs(const PairRows&) {}
 #endif
 

@@ -11,9 +11,6 @@ constexpr std::int64_t pairLanes = 16;                // channels of a block
 constexpr std::int64_t pairElements = 2 * pairLanes;  // of two pixels of a block
 constexpr std::int64_t maxPairBlocks = 3;             // of a gradient, that are summed side by side
 
-// Whether this processor has the instruction.
-bool multipliesPairs();
-
 // Pixels 0 .. count - 1 of a block, `step` elements apart, as pairs [pair][lane][2]. Those outside
 // of begin .. end - 1 are not read, and are zero, as is the last one's neighbour.
 struct PixelRow {
@@ -34,6 +31,6 @@ struct PairRows {
   std::int64_t matrixBlockStride;
   bool adds;
 };
-void multiplyPairs(const PairRows& rows);
+void multiplyPairs(const PairRows& rows);  // where multipliesPairs() of processor.hpp
 
 }  // namespace tilefold::cpu

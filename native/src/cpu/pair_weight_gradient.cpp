@@ -7,6 +7,7 @@
 #include "convolution_sides.hpp"
 #include "pair_loops.hpp"
 #include "parallel.hpp"
+#include "processor.hpp"
 
 namespace tilefold::cpu {
 namespace {
@@ -88,11 +89,13 @@ struct Strips {
  private:
   // So that the thread with the most to do has the least, in cycles: products, and what it packs.
   void share(int threads) {
-    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    double least = std::numeric_limits<double>::infinity();
     for (std::int64_t parts = 1; parts <= std::min<std::int64_t>(threads, inBlocks); ++parts) {
       const std::int64_t others = std::min(threads / parts, outBlocks);
       const std::int64_t ins = ceilDivide(inBlocks, parts), outs = ceilDivide(outBlocks, others);
-      const std::int64_t cycles = axes.columns.kernel * (8 * ins * outs * axes.rows.kernel + 2 * ins) + 2 * outs;
+      const double cycles = static_cast<double>(axes.columns.kernel) * static_cast<double>(ins) *
+                                (8 * static_cast<double>(outs) * static_cast<double>(axes.rows.kernel) + 2) +
+                            2 * static_cast<double>(outs);
       if (cycles >= least) continue;
       least = cycles;
       inParts = parts;

@@ -6,7 +6,7 @@
 
 namespace tilefold::cpu {
 
-// Whether it is faster than oneDNN's kernels for the same instructions.
+// Whether oneDNN has nothing faster: for AMX it has.
 bool fitsPairWeightGradient(KernelKind kind, const Convolution& c, int threads);
 
 std::size_t pairWeightGradientScratchBytes(const Convolution& c, int threads);
