@@ -384,9 +384,8 @@ void testLongSums(Devices& devices) {
   expectClose(kernel, "biasGradient", foundDb, db, 5e-7);
 }
 
-// Of plain sources, which have loops of their own: sums so long that oneDNN's would keep four digits
-// (and of few channels, for the reference's sake), wide windows, rows that are dilated or outside.
-// The same bits for any number of threads.
+// Of plain sources, which have loops of their own: sums so long that oneDNN's would keep four
+// digits, wide windows, rows that are dilated or outside. The same bits for any number of threads.
 void testLongPlainSums(Devices& devices, Devices& otherThreads) {
   const auto plain = Layout::plain, blocked = devices.cpu->activationLayout(64, false);
   const auto axis = [](std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t before) {
@@ -438,9 +437,8 @@ Buffer randomBf16(std::int64_t count) {
   return buffer;
 }
 
-// In bf16, whose products are summed in float: strips of rows and of parts of rows, odd widths,
-// strides that step over rows, taps that no pixel reads, images that are one row each. The same bits
-// for any number of threads where the loops are ours.
+// In bf16, summed in float: strips of rows and of parts of rows, odd widths, strides over rows,
+// unread taps, images of one row each. Ours: the same bits for any number of threads.
 void testBf16Gradients(int threads, int otherThreads) {
   const auto kind = KernelKind::convolutionBackwardWeights;
   const auto plain = Layout::plain;
