@@ -11,6 +11,7 @@
 
 #include "../src/program/check_kernel.hpp"
 #include "../src/cpu/cpu_device.hpp"
+#include "../src/kernels/bfloat16.hpp"
 #include "../src/kernels/kernel_fields.hpp"
 #include "../src/program/operand.hpp"
 #include "../src/reference/device.hpp"
@@ -383,6 +384,114 @@ void testLongSums(Devices& devices) {
   expectClose(kernel, "biasGradient", foundDb, db, 5e-7);
 }
 
+// Of plain sources, which have loops of their own: sums so long that oneDNN's would keep four
+// digits, wide windows, rows that are dilated or outside. The same bits for any number of threads.
+void testLongPlainSums(Devices& devices, Devices& otherThreads) {
+  const auto plain = Layout::plain, blocked = devices.cpu->activationLayout(64, false);
+  const auto axis = [](std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t before) {
+    const std::int64_t after = before == 0 ? 0 : before - 1;
+    return Axis{in, (in + before + after - (kernel - 1) * dilation - 1) / stride + 1, kernel, stride, dilation, before, after};
+  };
+  const auto test = [&](std::int64_t batch, std::int64_t in, std::int64_t out, const Axis& rows, const Axis& columns) {
+    const ConvolutionCase convolution{windowFields(batch, in, rows, columns), out, 1};
+    const Shape source{batch, in, rows.in, columns.in}, destination{batch, out, rows.out, columns.out};
+    Buffer x = random(source.elements(plain)), dy = random(destination.elements(plain));
+    for (Buffer* buffer : {&x, &dy})
+      for (std::size_t i = 0; i < buffer->size(); ++i) buffer->data()[i] = std::fabs(buffer->data()[i]);
+    const std::int64_t weightCount = in * out * rows.kernel * columns.kernel;
+    Buffer dw(weightCount * sizeof(float)), db(out * sizeof(float));
+    run(*devices.reference, convolution.kernel(KernelKind::convolutionBackwardWeights, plain, plain, plain),
+        {x.operand(), dy.operand(), dw.operand(), db.operand(), {}});
+    const Buffer blockedDy = reordered(*devices.cpu, destination, dy, plain, blocked);
+    const auto layout = devices.cpu->weightLayouts(convolution.kernel(KernelKind::convolutionForward, plain, blocked, plain)).forward;
+    const Kernel kernel = convolution.kernel(KernelKind::convolutionBackwardWeights, plain, blocked, layout);
+    const auto gradientOf = [&](Devices& of) {
+      Buffer found(static_cast<std::size_t>(weightElements(layout, out, in, rows.kernel, columns.kernel, 1)) * sizeof(float));
+      Buffer foundDb(db.size() * sizeof(float));
+      const Buffer scratch(of.cpu->scratchBytes(kernel));
+      runCpu(of, kernel, {x.operand(), blockedDy.operand(), found.operand(), foundDb.operand(), scratch.operand()});
+      return std::pair(std::move(found), std::move(foundDb));
+    };
+    const auto [found, foundDb] = gradientOf(devices);
+    const Buffer again = gradientOf(otherThreads).first;
+    Buffer expected(found.size() * sizeof(float));
+    run(*devices.cpu,
+        {KernelKind::reorderWeights, {real(out), real(in), real(rows.kernel), real(columns.kernel), 1, code(plain), code(layout)}},
+        {dw.operand(), expected.operand()});
+    expectClose(kernel, "weightGradient", found, expected, 5e-8);
+    expectClose(kernel, "biasGradient", foundDb, db, 5e-8);
+    if (std::memcmp(found.data(), again.data(), found.size() * sizeof(float)) != 0) fail(kernel, "its result depends on the number of threads");
+  };
+  const Axis stem = axis(1024, 7, 2, 1, 3);
+  test(1, 3, 2, stem, stem);
+  test(2, 3, 17, axis(70, 3, 1, 1, 1), axis(60, 3, 1, 1, 1));
+  test(2, 1, 20, axis(90, 5, 1, 2, 6), axis(75, 9, 1, 1, 9));
+  test(3, 2, 5, axis(80, 4, 3, 1, 0), axis(301, 11, 4, 1, 2));
+  test(1, 3, 40, axis(300, 1, 1, 1, 0), axis(300, 1, 1, 1, 0));
+  test(1, 2, 33, axis(9, 2, 1, 1, 0), axis(600, 6, 1, 1, 2));
+}
+
+Buffer randomBf16(std::int64_t count) {
+  const Buffer floats = random(count), buffer(static_cast<std::size_t>(count) * sizeof(Bfloat16));
+  for (std::int64_t i = 0; i < count; ++i) reinterpret_cast<Bfloat16*>(buffer.data())[i] = Bfloat16(floats.data()[i]);
+  return buffer;
+}
+
+// In bf16, summed in float: strips of rows and of parts of rows, odd widths, strides over rows,
+// unread taps, images of one row each. Ours: the same bits for any number of threads.
+void testBf16Gradients(int threads, int otherThreads) {
+  const auto kind = KernelKind::convolutionBackwardWeights;
+  const auto plain = Layout::plain;
+  const auto cpu = makeCpuDevice(Precision::bf16, threads), other = makeCpuDevice(Precision::bf16, otherThreads);
+  const auto reference = makeReferenceDevice(Precision::bf16);
+  const auto blocked = cpu->activationLayout(64, false);
+  const auto axis = [](std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t before, std::int64_t after) {
+    return Axis{in, (in + before + after - (kernel - 1) * dilation - 1) / stride + 1, kernel, stride, dilation, before, after};
+  };
+  const auto test = [&](std::int64_t batch, std::int64_t in, std::int64_t out, const Axis& rows, const Axis& columns) {
+    const ConvolutionCase convolution{windowFields(batch, in, rows, columns), out, 1};
+    const Shape source{batch, in, rows.in, columns.in}, destination{batch, out, rows.out, columns.out};
+    const Buffer x = randomBf16(source.elements(plain)), dy = randomBf16(destination.elements(plain));
+    const std::int64_t taps = rows.kernel * columns.kernel;
+    const Buffer dw(static_cast<std::size_t>(out * in * taps) * sizeof(float)), db(static_cast<std::size_t>(out) * sizeof(float));
+    run(*reference, convolution.kernel(kind, plain, plain, plain), {x.operand(), dy.operand(), dw.operand(), db.operand(), {}});
+    const auto inBlocks = [&](const Shape& s, const Buffer& of) {
+      Buffer result(static_cast<std::size_t>(s.elements(blocked)) * sizeof(Bfloat16));
+      run(*cpu, {KernelKind::reorderActivation, {real(s.batch), real(s.channels), real(s.height), real(s.width), code(plain), code(blocked)}},
+          {of.operand(), result.operand()});
+      return result;
+    };
+    const Buffer blockedX = inBlocks(source, x), blockedDy = inBlocks(destination, dy);
+    const auto layout = cpu->weightLayouts(convolution.kernel(KernelKind::convolutionForward, blocked, blocked, plain)).stored;
+    const Kernel kernel = convolution.kernel(kind, blocked, blocked, layout);
+    const auto gradientOf = [&](Device& device) {
+      std::pair result{Buffer(static_cast<std::size_t>(weightElements(layout, out, in, rows.kernel, columns.kernel, 1)) * sizeof(float)),
+                       Buffer(db.size() * sizeof(float))};
+      const Buffer scratch(device.scratchBytes(kernel));
+      run(device, kernel, {blockedX.operand(), blockedDy.operand(), result.first.operand(), result.second.operand(), scratch.operand()});
+      return result;
+    };
+    const auto [found, foundDb] = gradientOf(*cpu);
+    Buffer expected(found.size() * sizeof(float));
+    run(*cpu, {KernelKind::reorderWeights, {real(out), real(in), real(rows.kernel), real(columns.kernel), 1, code(plain), code(layout)}},
+        {dw.operand(), expected.operand()});
+    expectClose(kernel, "weightGradient", found, expected);
+    expectClose(kernel, "biasGradient", foundDb, db);
+    const std::string name = cpuImplementationName(Precision::bf16, kernel, threads);
+    ++implementations["bf16 convolutionBackwardWeights " + name];
+    if (name == "pairs" && std::memcmp(found.data(), gradientOf(*other).first.data(), found.size() * sizeof(float)) != 0)
+      fail(kernel, "its result depends on the number of threads");
+  };
+  test(1, 64, 48, axis(65, 3, 2, 1, 1, 1), axis(67, 3, 2, 1, 1, 1));
+  test(2, 60, 130, axis(20, 1, 1, 1, 0, 0), axis(21, 1, 1, 1, 0, 0));
+  test(5, 64, 64, axis(7, 1, 1, 1, 0, 0), axis(7, 1, 1, 1, 0, 0));
+  test(3, 64, 100, axis(33, 1, 2, 1, 0, 0), axis(34, 1, 2, 1, 0, 0));
+  test(1, 96, 64, axis(25, 3, 1, 12, 12, 12), axis(25, 3, 1, 36, 36, 36));
+  test(1, 70, 64, axis(9, 5, 1, 1, 2, 1), axis(1201, 7, 1, 1, 3, 4));
+  test(2, 64, 64, axis(23, 3, 3, 2, 0, 2), axis(40, 2, 1, 1, 1, 0));
+  test(1, 64, 350, axis(2, 4, 1, 1, 3, 3), axis(300, 1, 1, 1, 0, 0));
+}
+
 // Weights so large that all threads work on one block of tiles, and more tiles than a block has;
 // against the direct kernels.
 void testLargeWeights(Devices& devices) {
@@ -619,6 +728,8 @@ int main(int count, char** arguments) {
   testNotANumber(devices);
   testNetworkShapes(devices);
   if (wide) testLongSums(devices);
+  testLongPlainSums(devices, otherThreads);
+  testBf16Gradients(devices.threads, otherThreads.threads);
   if (wide) testLargeWeights(devices);
   for (std::int64_t i = 0; i < cases && failures < 10; ++i) {
     testConvolution(devices, randomConvolution());

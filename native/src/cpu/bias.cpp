@@ -52,9 +52,17 @@ Launch sumBias(const Tile& t) {
   };
 }
 
+template <class T>
+Launch sumBiasOf(const Convolution& c) {
+  const auto number = [](auto value) { return static_cast<double>(value); };
+  return sumBias<T>(decode<Tile>(
+      {KernelKind::sumBias, {number(c.batch), number(c.outChannels), number(c.outHeight), number(c.outWidth), number(c.destinationLayout)}}));
+}
+
 #define TILEFOLD_INSTANTIATE(T)            \
   template Launch addBias<T>(const Tile&); \
-  template Launch sumBias<T>(const Tile&);
+  template Launch sumBias<T>(const Tile&); \
+  template Launch sumBiasOf<T>(const Convolution&);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE

@@ -10,5 +10,8 @@ Launch addBias(const Tile& t);
 // The same bits for any number of threads.
 template <class T>
 Launch sumBias(const Tile& t);
+// Of the destination's gradient.
+template <class T>
+Launch sumBiasOf(const Convolution& c);
 
 }  // namespace tilefold::cpu

@@ -3,14 +3,17 @@
 #include "convolution_blocks.hpp"
 #include "convolution_direct.hpp"
 #include "convolution_strips.hpp"
+#include "pair_weight_gradient.hpp"
+#include "plain_weight_gradient.hpp"
 #include "processor.hpp"
 #include "winograd.hpp"
 
 namespace tilefold::cpu {
 namespace {
 
+// Loops of our own that have no other precision.
 template <class T>
-constexpr bool hasStrips = std::is_same_v<T, float>;
+constexpr bool hasFloatLoops = std::is_same_v<T, float>;
 
 // The first layout in which oneDNN has a compiled kernel; else that of the strips, or plain.
 template <class T>
@@ -20,7 +23,7 @@ Layout firstSupported(KernelKind kind, Convolution c, const std::vector<Layout>&
     if (findDirectConvolution<T>(kind, c)) return layout;
   }
   c.weightLayout = stripWeightLayout(kind);
-  return hasStrips<T> && fitsStrips(kind, c) ? c.weightLayout : Layout::plain;
+  return hasFloatLoops<T> && fitsStrips(kind, c) ? c.weightLayout : Layout::plain;
 }
 
 // Where four blocks of an image are over 2 GiB, oneDNN's weight gradients may overflow addresses:
@@ -33,7 +36,7 @@ bool overflows(const Convolution& c) {
 // oneDNN (2.6.3 and 3.7.2 alike) sums a weight gradient one float after another, but of 1 x 1
 // kernels: over 64 x 64 pixels it keeps six digits, over 1024 x 1024 four, ours all. Groups would
 // leave our matrices half empty, and few channels few matrices to share among the threads. Of bf16
-// it has instructions that are twice as fast as ours.
+// it has instructions that are twice as fast as those of our blocks.
 template <class T>
 bool sumsTooLong(const Convolution& c, const Recipe& recipe, int threads) {
   constexpr std::int64_t longest = 64 * 64;
@@ -51,6 +54,11 @@ std::optional<Recipe> findRecipe(KernelKind kind, const Convolution& c, int thre
   return isGradient && recipe && sumsTooLong<T>(c, *recipe, threads) ? std::nullopt : recipe;
 }
 
+template <class T>
+bool isPairGradient(KernelKind kind, const Convolution& c, int threads) {
+  return std::is_same_v<T, Bfloat16> && fitsPairWeightGradient(kind, c, threads);
+}
+
 void requireOurs(const Convolution& c) {
   if (c.algorithm >= cudnnAlgorithms)
     throw Failure("the cpu device convolves by algorithm 0 or 1, not by cuDNN's, " + std::to_string(c.algorithm));
@@ -65,18 +73,21 @@ template <class T>
 std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int threads) {
   requireOurs(c);
   if (c.algorithm == winogradAlgorithm) return winogradScratchBytes(kind, c, threads);
+  if (isPairGradient<T>(kind, c, threads)) return pairWeightGradientScratchBytes(c, threads);
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
   if (recipe) return recipe->scratchBytes();
-  return hasStrips<T> && fitsStrips(kind, c) ? 0 : blockConvolutionScratchBytes<T>(kind, c, threads);
+  return hasFloatLoops<T> && fitsStrips(kind, c) ? 0 : blockConvolutionScratchBytes<T>(kind, c, threads);
 }
 
 template <class T>
 Implementation compileConvolution(KernelKind kind, const Convolution& c, int threads) {
   requireOurs(c);
   if (c.algorithm == winogradAlgorithm) return {compileWinograd<T>(kind, c, threads), "winograd"};
+  if (isPairGradient<T>(kind, c, threads)) return {compilePairWeightGradient(c, threads), "pairs"};
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
   if (recipe) return {compileDirectConvolution<T>(kind, c, *recipe), recipe->name()};
-  if (hasStrips<T> && fitsStrips(kind, c)) return {compileStripConvolution(kind, c, threads), "strips"};
+  if (hasFloatLoops<T> && fitsStrips(kind, c)) return {compileStripConvolution(kind, c, threads), "strips"};
+  if (hasFloatLoops<T> && fitsPlainWeightGradient(kind, c)) return {compilePlainWeightGradient(c, threads), "taps"};
   return {compileBlockConvolution<T>(kind, c, threads), "blocks"};
 }
 

@@ -16,6 +16,8 @@ std::string instructionSet() {
 
 bool multipliesBf16() { return false; }
 
+bool multipliesPairs() { return false; }
+
 std::int64_t machineBlock() { return 8; }
 
 }  // namespace tilefold::cpu

@@ -50,6 +50,11 @@ bool multipliesBf16() {
   return does;
 }
 
+bool multipliesPairs() {
+  static const bool does = multipliesBf16() && !has(dnnl::cpu_isa::avx512_core_amx);
+  return does;
+}
+
 std::int64_t machineBlock() {
   static const std::int64_t block = has(dnnl::cpu_isa::avx512_core) ? 16 : 8;
   return block;

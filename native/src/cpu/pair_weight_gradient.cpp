@@ -1,0 +1,232 @@
+#include "pair_weight_gradient.hpp"
+
+#include <cstring>
+#include <limits>
+
+#include "bias.hpp"
+#include "convolution_sides.hpp"
+#include "pair_loops.hpp"
+#include "parallel.hpp"
+#include "processor.hpp"
+
+namespace tilefold::cpu {
+namespace {
+
+// What is packed of either side should stay in a core's second cache.
+constexpr std::int64_t packedBytes = 256 * 1024;
+constexpr std::int64_t minPixels = 256, maxPixels = 1024;  // of a strip
+constexpr std::int64_t leastPixels = 128;  // of many images: fewer do not pay for adding their sums
+constexpr std::int64_t leastMatrices = 4;  // a thread, or it packs more than it multiplies
+constexpr std::int64_t area = pairLanes * pairLanes;
+
+std::int64_t blocksOf(std::int64_t channels) { return roundUp(channels, pairLanes) / pairLanes; }
+std::int64_t ceilDivide(std::int64_t count, std::int64_t divisor) { return (count + divisor - 1) / divisor; }
+
+// The pixels of one side: how far apart its images, blocks of channels and rows are.
+struct Pixels {
+  std::int64_t image, block, row;
+};
+
+// A convolution's images and axes. Pixels that meet no others (1 x 1 kernels without strides) are
+// one row an image, and all images one.
+struct Axes {
+  std::int64_t images;
+  WindowAxis rows, columns;
+  Pixels source, gradient;
+
+  explicit Axes(const Convolution& c) : images(c.batch), rows(rowsOf(c)), columns(columnsOf(c)) {
+    const auto isPointwise = [](const WindowAxis& a) { return a.kernel == 1 && a.stride == 1 && a.padBefore == 0 && a.in == a.out; };
+    const bool isFlat = isPointwise(rows) && isPointwise(columns);
+    if (isFlat) {
+      columns.in = columns.out = rows.in * columns.in;
+      rows.in = rows.out = 1;
+    }
+    source = dense(rows.in, columns.in, blocksOf(c.inChannels));
+    gradient = dense(rows.out, columns.out, blocksOf(c.outChannels));
+    if (!isFlat) return;
+    rows.in = rows.out = images;
+    images = 1;
+    source.row = source.image;
+    gradient.row = gradient.image;
+  }
+
+ private:
+  static Pixels dense(std::int64_t height, std::int64_t width, std::int64_t blocks) {
+    const std::int64_t row = width * pairLanes;
+    return {blocks * height * row, height * row, row};
+  }
+};
+
+// The strips of all images, and what a thread packs of one.
+struct Strips {
+  Axes axes;
+  std::int64_t inBlocks, outBlocks, inParts = 1, outParts = 1;  // which threads share
+  std::int64_t height, width, rowElements;
+  std::int64_t sourceRows, sourceBlock, sourceBlocks, gradientElements;  // packed
+
+  Strips(const Convolution& c, int threads) : axes(c), inBlocks(blocksOf(c.inChannels)), outBlocks(blocksOf(c.outChannels)) {
+    share(threads);
+    const WindowAxis &rows = axes.rows, &columns = axes.columns;
+    constexpr std::int64_t pixelBytes = pairLanes * static_cast<std::int64_t>(sizeof(Bfloat16));
+    const std::int64_t pixels = std::clamp(packedBytes / (outBlocks * pixelBytes), minPixels, maxPixels);
+    width = ceilDivide(columns.out, ceilDivide(columns.out, pixels));
+    height = std::clamp<std::int64_t>(pixels / columns.out, 1, rows.out);
+    rowElements = ceilDivide(width, 2) * pairElements;
+    sourceRows = rowsRead(height);
+    sourceBlock = checkedMultiply(checkedMultiply(columns.kernel, sourceRows), rowElements);
+    constexpr std::int64_t packedElements = packedBytes / static_cast<std::int64_t>(sizeof(Bfloat16));
+    sourceBlocks = std::clamp<std::int64_t>(packedElements / sourceBlock, 1, ceilDivide(inBlocks, inParts));
+    gradientElements = checkedMultiply(ceilDivide(outBlocks, outParts), height * rowElements);
+  }
+
+  std::int64_t jobs() const { return inParts * outParts; }
+  std::int64_t jobElements() const { return checkedAdd(gradientElements, checkedMultiply(sourceBlocks, sourceBlock)); }
+  Share insOf(std::int64_t job) const { return shareOf(inBlocks, job % inParts, inParts); }
+  Share outsOf(std::int64_t job) const { return shareOf(outBlocks, job / inParts, outParts); }
+  // Of the source, by so many rows of the gradient.
+  std::int64_t rowsRead(std::int64_t count) const { return (count - 1) * axes.rows.stride + (axes.rows.kernel - 1) * axes.rows.dilation + 1; }
+
+ private:
+  // So that the thread with the most to do has the least, in cycles: products, and what it packs.
+  void share(int threads) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::int64_t parts = 1; parts <= std::min<std::int64_t>(threads, inBlocks); ++parts) {
+      const std::int64_t others = std::min(threads / parts, outBlocks);
+      const std::int64_t ins = ceilDivide(inBlocks, parts), outs = ceilDivide(outBlocks, others);
+      const double cycles = static_cast<double>(axes.columns.kernel) * static_cast<double>(ins) *
+                                (8 * static_cast<double>(outs) * static_cast<double>(axes.rows.kernel) + 2) +
+                            2 * static_cast<double>(outs);
+      if (cycles >= least) continue;
+      least = cycles;
+      inParts = parts;
+      outParts = others;
+    }
+  }
+};
+
+// One strip of an image: where it begins, and how much of it there is.
+struct Strip {
+  std::int64_t image, top, left, height, width;
+  bool isFirst;
+};
+
+// What one thread sums.
+class Job {
+ public:
+  Job(const Strips& strips, std::int64_t index, const std::vector<Operand>& operands)
+      : s_(strips),
+        ins_(strips.insOf(index)),
+        outs_(strips.outsOf(index)),
+        source_(elements<const Bfloat16>(operands, 0)),
+        gradient_(elements<const Bfloat16>(operands, 1)),
+        weightGradient_(elements(operands, 2)),
+        packedGradient_(elements<Bfloat16>(operands, 4) + index * strips.jobElements()),
+        packedSource_(packedGradient_ + strips.gradientElements) {}
+
+  void run() const {
+    const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
+    for (std::int64_t image = 0; image < s_.axes.images; ++image)
+      for (std::int64_t top = 0; top < rows.out; top += s_.height)
+        for (std::int64_t left = 0; left < columns.out; left += s_.width)
+          addStrip({image, top, left, std::min(s_.height, rows.out - top), std::min(s_.width, columns.out - left), image + top + left == 0});
+  }
+
+ private:
+  void addStrip(const Strip& strip) const {
+    packGradient(strip);
+    const std::int64_t groups = ceilDivide(outs_.end - outs_.begin, maxPairBlocks);
+    for (std::int64_t first = ins_.begin; first < ins_.end; first += s_.sourceBlocks) {
+      const std::int64_t end = std::min(first + s_.sourceBlocks, ins_.end);
+      for (std::int64_t in = first; in < end; ++in) packSource(strip, in, packedSource_ + (in - first) * s_.sourceBlock);
+      for (std::int64_t group = 0; group < groups; ++group)
+        for (std::int64_t in = first; in < end; ++in)
+          multiply(strip, in, packedSource_ + (in - first) * s_.sourceBlock, shareOf(outs_.end - outs_.begin, group, groups));
+    }
+  }
+
+  void packGradient(const Strip& strip) const {
+    const Pixels& apart = s_.axes.gradient;
+    Bfloat16* to = packedGradient_;
+    for (std::int64_t out = outs_.begin; out < outs_.end; ++out)
+      for (std::int64_t y = 0; y < s_.height; ++y, to += s_.rowElements) {
+        if (y >= strip.height) continue;
+        const Bfloat16* row = gradient_ + strip.image * apart.image + out * apart.block + (strip.top + y) * apart.row;
+        packPairs({row + strip.left * pairLanes, pairLanes, 0, strip.width, strip.width}, to);
+      }
+  }
+
+  // [tap of the columns][row]: a tap reads pixels of its own, and pairs them by itself.
+  void packSource(const Strip& strip, std::int64_t in, Bfloat16* to) const {
+    const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
+    const Pixels& apart = s_.axes.source;
+    const std::int64_t first = strip.top * rows.stride - rows.padBefore, count = s_.rowsRead(strip.height);
+    for (std::int64_t row = std::max<std::int64_t>(0, -first); row < std::min(count, rows.in - first); ++row) {
+      if (!isRead(row)) continue;
+      const Bfloat16* pixels = source_ + strip.image * apart.image + in * apart.block + (first + row) * apart.row;
+      for (std::int64_t tap = 0; tap < columns.kernel; ++tap) {
+        const TapRange range = columns.range(tap);
+        packPairs({pixels + (strip.left * columns.stride + range.shift) * pairLanes, columns.stride * pairLanes, range.begin - strip.left,
+                   range.end - strip.left, strip.width},
+                  to + (tap * s_.sourceRows + row) * s_.rowElements);
+      }
+    }
+  }
+
+  // Strides may step over rows.
+  bool isRead(std::int64_t row) const {
+    const WindowAxis& rows = s_.axes.rows;
+    for (std::int64_t tap = 0; tap < rows.kernel; ++tap)
+      if ((row - tap * rows.dilation) % rows.stride == 0) return true;
+    return false;
+  }
+
+  void multiply(const Strip& strip, std::int64_t in, const Bfloat16* source, const Share& outs) const {
+    const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
+    const std::int64_t stride = s_.inBlocks * rows.kernel * columns.kernel * area, count = outs.end - outs.begin;
+    float* matrices = weightGradient_ + (outs_.begin + outs.begin) * stride + in * rows.kernel * columns.kernel * area;
+    for (std::int64_t tap = 0; tap < rows.kernel; ++tap) {
+      const TapRange range = rows.range(tap);
+      const std::int64_t begin = std::max(range.begin, strip.top) - strip.top, end = std::min(range.end - strip.top, strip.height);
+      const Bfloat16* gradient = packedGradient_ + (outs.begin * s_.height + begin) * s_.rowElements;
+      for (std::int64_t column = 0; column < columns.kernel; ++column, matrices += area) {
+        const std::int64_t row = column * s_.sourceRows + begin * rows.stride + tap * rows.dilation;
+        if (begin < end)
+          multiplyPairs({source + row * s_.rowElements, rows.stride * s_.rowElements, gradient, s_.rowElements, s_.height * s_.rowElements,
+                         end - begin, ceilDivide(strip.width, 2), count, matrices, stride, !strip.isFirst});
+        else if (strip.isFirst)
+          for (std::int64_t out = 0; out < count; ++out) std::fill_n(matrices + out * stride, area, 0.0F);
+      }
+    }
+  }
+
+  const Strips& s_;
+  Share ins_, outs_;
+  const Bfloat16 *source_, *gradient_;
+  float* weightGradient_;
+  Bfloat16 *packedGradient_, *packedSource_;
+};
+
+}  // namespace
+
+bool fitsPairWeightGradient(KernelKind kind, const Convolution& c, int threads) {
+  if (kind != KernelKind::convolutionBackwardWeights || !multipliesPairs() || c.groups != 1 || c.sourceLayout != Layout::nChw16c ||
+      c.destinationLayout != Layout::nChw16c || c.weightLayout != Layout::OIhw16i16o)
+    return false;
+  const Strips strips(c, threads);
+  return strips.inBlocks * strips.outBlocks >= leastMatrices * threads && (strips.axes.images == 1 || strips.height * strips.width >= leastPixels);
+}
+
+std::size_t pairWeightGradientScratchBytes(const Convolution& c, int threads) {
+  const Strips strips(c, threads);
+  return static_cast<std::size_t>(checkedMultiply(checkedMultiply(strips.jobs(), strips.jobElements()), sizeof(Bfloat16)));
+}
+
+Launch compilePairWeightGradient(const Convolution& c, int threads) {
+  const Launch biasGradient = sumBiasOf<Bfloat16>(c);
+  return [=, strips = Strips(c, threads)](const std::vector<Operand>& operands, const StepParameters& step) {
+    parallelFor(strips.jobs(), [&](std::int64_t index) { Job(strips, index, operands).run(); });
+    if (operands[3].address != nullptr) biasGradient({operands[1], operands[3]}, step);
+  };
+}
+
+}  // namespace tilefold::cpu
