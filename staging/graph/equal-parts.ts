@@ -1,7 +1,7 @@
 import { memoizePerObject } from '../memoize'
 import type { SharedTensor } from './shared-tensor'
 
-/** As many images and rows for each rank, in the order of ranks: those of one image follow each other. */
+/** As many images and rows for each rank; ranks of one image follow each other. */
 export interface EqualParts {
   /** Of each part. */
   readonly images: number

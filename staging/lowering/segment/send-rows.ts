@@ -12,7 +12,7 @@ const toSent =
   (whole: WholeTensor, other: Receiver) =>
   (crossing: Crossing): Sent => ({ rank: crossing[other], part: rowsPart(whole, crossing) })
 
-/** Begins to send rows of a tensor from one of each pair of ranks to the other, or from all to all. */
+/** Begins to send rows of a tensor from one of each pair of ranks to the other, or all to all. */
 const startRows = (scope: ModelScope, whole: WholeTensor, shared: SharedTensor, { count, index }: Shard, to: Receiver): StartedExchange => {
   const parts = to === 'holder' && shared.isGathered ? equalParts(shared) : undefined
   if (parts !== undefined) return startGatheringRows(scope, whole, shared.partOf(index).owned, parts)
