@@ -97,12 +97,27 @@ const comparisonOf = (row: Row): readonly string[] => {
 
 const nameOf = ({ model, input, fraction, strategy }: Cell): string => `${model} ${input.join('x')} in ${percent(fraction)} by ${strategy}`
 
+const spread = (what: string, values: readonly number[]): string =>
+  `${what} ${seconds(median(values))} in the median, ${seconds(Math.max(...values))} at most`
+
 const summary = (title: string, outcomes: readonly Outcome[]): string => {
-  const times = outcomes.filter(hasResult).map(({ cpuSeconds }) => cpuSeconds)
-  const sum = times.reduce((all, one) => all + one, 0)
-  const [middle, most] = [median(times), Math.max(...times)]
-  return `${title}: ${times.length} of ${outcomes.length} cells, ${seconds(sum)} CPU s, median ${seconds(middle)}, most ${seconds(most)}`
+  const results = outcomes.filter(hasResult)
+  const cpu = spread(
+    'CPU s',
+    results.map(({ cpuSeconds }) => cpuSeconds)
+  )
+  const wall = spread(
+    'wall s',
+    results.map(({ wallSeconds }) => wallSeconds)
+  )
+  const ratios = results.flatMap(({ planned }) => (planned === null ? [] : [planned.milliseconds / planned.lowerBoundMilliseconds]))
+  const mean = ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length
+  const quality = `${mean.toFixed(3)} of the bound on average, ${Math.max(...ratios).toFixed(3)} at most`
+  return `${title}: ${results.length} of ${outcomes.length} cells, ${ratios.length} fit, ${quality}; ${cpu}; ${wall}`
 }
+
+/** torchvision's pooling branch of DeepLab normalises one value a channel: it needs two images. */
+const leastBatch = (model: string): number => (model.startsWith('deeplab') ? 2 : 1)
 
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
@@ -135,7 +150,13 @@ const main = async (): Promise<void> => {
       budgets!.flatMap((budget) =>
         strategies!.map((strategy): Cell => {
           const [height, width = height] = size.split('x').map(Number)
-          return { model, input: [Number(values.batch), 3, height!, width!], fraction: fractionOf(budget), strategy, ...common }
+          return {
+            model,
+            input: [Math.max(Number(values.batch), leastBatch(model)), 3, height!, width!],
+            fraction: fractionOf(budget),
+            strategy,
+            ...common
+          }
         })
       )
     )
