@@ -4,6 +4,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import {
   type Decision,
+  type Kernel,
   type PlanRequest,
   type Program,
   type StrategyName,
@@ -17,7 +18,7 @@ import { type CompareOptions, compareOptions } from '../option-tables/command-op
 import { libraryFunction } from '../options/decode-options'
 import { checkAddonToPlan } from '../plans/check-addon'
 import { type DecideInTurn, decideOnRanks } from '../plans/decide-on-ranks'
-import { type Mesh, meshOf } from '../plans/mesh'
+import { type Mesh, meshOf, ranksOfGroup } from '../plans/mesh'
 import { bytesOfSize, imageSource, planRequest } from '../plans/plan-network'
 import { prepareGraph } from '../plans/prepare-graph'
 import { launchCounts, movedBytes } from '../plans/program-statistics'
@@ -43,18 +44,21 @@ export interface CompareRow {
   /** Bytes that a step moves between device and host, both ways. */
   readonly movedBytes: number | null
   /**
-   * Operations of convolutions and linear layers that run forward again, or twice where tiles
-   * overlap.
+   * Operations of convolutions and linear layers that run forward again, or twice where tiles or
+   * the rows of ranks overlap: of a micro-batch, and all ranks that share it, as many each as the
+   * one with the most.
    */
   readonly recomputedFlops: number | null
   /** How ranks share the step by this plan; null where there are none too. */
   readonly mesh: Mesh | null
 }
 
+const forwardKinds: ReadonlySet<Kernel['kind']> = new Set(['convolutionForward', 'normalisedConvolutionForward', 'linearForward'])
+
 const forwardFlops = ({ step, kernels }: Program): number =>
   [...launchCounts(step)].reduce((sum, [index, count]) => {
     const kernel = kernels[index]!
-    return kernel.kind === 'convolutionForward' || kernel.kind === 'linearForward' ? sum + count * productFlops(kernel) : sum
+    return forwardKinds.has(kernel.kind) ? sum + count * productFlops(kernel) : sum
   }, 0)
 
 /** Of a plain step, once for all rows that are compared with it. */
@@ -76,6 +80,7 @@ const nothing = {
 const makeRow = (strategy: StrategyName, budgetBytes: number, decision: Decision): CompareRow => {
   const { predicted, program } = stageDecision({ strategy, device: decision.device })(decision)
   const { stepMilliseconds, lowerBoundMilliseconds, peakDeviceBytes, peakHostBytes } = predicted
+  const mesh = meshOf(decision.graph.objective) ?? null
   return {
     strategy,
     budgetBytes,
@@ -85,8 +90,8 @@ const makeRow = (strategy: StrategyName, budgetBytes: number, decision: Decision
     peakDeviceBytes,
     peakHostBytes,
     movedBytes: movedBytes(program.step),
-    recomputedFlops: forwardFlops(program) - plainFlops(decision.plain),
-    mesh: meshOf(decision.graph.objective) ?? null
+    recomputedFlops: (mesh === null ? 1 : ranksOfGroup(mesh)) * forwardFlops(program) - plainFlops(decision.plain),
+    mesh
   }
 }
 

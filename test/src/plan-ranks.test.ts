@@ -230,6 +230,21 @@ test('compare and explain find for each budget the mesh, and the way to keep the
   assert.equal([explained.larger.at(-1)!.predictedStepMs, explained.larger.at(-1)!.mesh], [fastest.predictedStepMs, fastest.ranks!.mesh])
 })
 
+test('what ranks compute again is told of all that share a micro-batch: nothing where each runs whole ones', async () => {
+  const asked = {
+    ...v100,
+    input: [1, 3, 512, 512],
+    ranks: 2,
+    network: '100Gb/s,2us',
+    budgets: ['100%'],
+    strategies: ['plain', 'auto']
+  } as const
+  const forward = 2 * 80.5e9
+  for (const { mesh, recomputedFlops } of (await valueOf(compare({ ...asked, accumulate: 2 }))).rows)
+    if (mesh!.rows === 1) assert.is(recomputedFlops, 0)
+    else assert.ok(recomputedFlops! > 0 && recomputedFlops! < 0.05 * forward, `${recomputedFlops}`)
+})
+
 test('of meshes too each row of compare is what plan finds', async () => {
   const asked = { ...v100, model: 'resnet18', input: [2, 3, 256, 256], accumulate: 2, ranks: 4, network: '10Gb/s,20us' } as const
   const { rows } = await valueOf(compare({ ...asked, budgets: ['150MB', '1GB'], strategies: ['auto'] }))
