@@ -11,7 +11,7 @@ import { loadMargin, waitMargin } from './least-kept'
 import { noWait, peakOccupancy, targets, withSchedules } from './swap-intervals'
 import { wholeGraph } from './plain'
 import { withRematerialization } from './rematerialize'
-import { fastestWithin } from './sft'
+import { fastestKept, fastestWithin } from './sft'
 import type { PlanGroup, ScheduledSegmentation, Search, Segmentation, Strategy } from './strategy'
 
 /**
@@ -67,6 +67,17 @@ const needingMore = (scheduled: ScheduledSegmentation, { leastNanoseconds }: Sch
   leastNanoseconds: (bytes) => (leastNanoseconds(bytesMargin * bytes) === Infinity ? Infinity : scheduled.leastNanoseconds(bytes))
 })
 
+/**
+ * Where transfers take longer than computing: bytes for a segment and what is kept beside it, over
+ * those for a segment by itself.
+ */
+const keptRatios = [1.15, 1.5, 2, 3]
+
+/** Transfers over computing, from which on it is worth it. */
+const movingRatio = 1.05
+
+const nothing: ReadonlySet<number> = new Set()
+
 /** What was found for a target: nanoseconds of its segments, or none within so many. */
 interface Tried {
   readonly target: number
@@ -102,6 +113,13 @@ export const sftOffload: Strategy = {
           onHost
         )
     )
+    /** Segments of least time that keep less, since not all that the fastest keep can pass meanwhile. */
+    const keepingLess = (target: number, limit: number): readonly Segmentation[] =>
+      keptRatios.flatMap((ratio) =>
+        fastestKept(search)
+          .within(search.persistentBytes + ratio * (target - search.persistentBytes), limit, target)
+          .slice(0, 1)
+      )
     return [...sets.values()].flatMap((onHost) => {
       const { within: segmentsWithin } = fastestWithin(search, onHost)
       const nanosecondsOf = (segments: Segmentation): number =>
@@ -118,11 +136,18 @@ export const sftOffload: Strategy = {
             const found = segmentsWithin(target, limit)
             tried.push({ target, leastNanoseconds: found[0] === undefined ? limit : nanosecondsOf(found[0]) })
             const isLimited = (segments: Segmentation): boolean => limit === Infinity || nanosecondsOf(segments) <= limit
-            return found.filter(isLimited).flatMap((segments) => {
+            const [fastest] = found
+            const isMoving =
+              fastest !== undefined &&
+              onHost.size === 0 &&
+              scheduledOf([fastest, onHost]).aboutNanoseconds(target) > movingRatio * nanosecondsOf(fastest)
+            const less = isMoving ? keepingLess(target, limit).map((segments) => scheduledOf([segments, nothing])) : []
+            const moving = found.filter(isLimited).flatMap((segments) => {
               const scheduled = scheduledOf([segments, onHost])
               const again = withRematerialization(search, segments, tensorBytes, onHost).filter(isLimited)
               return [scheduled, ...again.map((repeating) => needingMore(scheduledOf([repeating, onHost]), scheduled))]
             })
+            return [...moving, ...less]
           }
         }))
     })

@@ -89,9 +89,10 @@ export interface SegmentationSearch {
    * The segmentations of least time that it believes to fit `target` bytes, the one to prefer
    * first; all take the same time, and never more than for a smaller target. None where it finds
    * none; then there is none for a smaller target either. Beyond `slowest` nanoseconds, of one
-   * micro-batch, perhaps none.
+   * micro-batch, perhaps none. With `own`, each segment by itself, without what is kept for others,
+   * fits so many bytes too.
    */
-  readonly within: (target: number, slowest?: number) => readonly Segmentation[]
+  readonly within: (target: number, slowest?: number, own?: number) => readonly Segmentation[]
   /**
    * One that keeps the fewest bytes of those that it believes to fit, however slow it is; undefined
    * where it finds none. That costs a fraction of looking for the fastest.

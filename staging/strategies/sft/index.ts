@@ -11,7 +11,7 @@ import { alignUp } from '../../placement/placement'
 import type { Span } from '../../graph/span'
 import { liveTensors } from '../../graph/boundary-tensors'
 import { checkpointPositions, isSingleTensorBoundary, outputBytes } from '../find-segments'
-import { lazy, memoizeByNumber } from '../../memoize'
+import { lazy, memoizeByNumber, memoizePerObject } from '../../memoize'
 import { joinSegments } from './join-segments'
 import { insert, roundBytes, listSegments, type PathLabel } from './labels'
 import { leastTimes, type LeastTime, type Route } from './least-times'
@@ -95,6 +95,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
    */
   const fastest = (
     target: number,
+    own: number,
     route: Route,
     least: LeastTime,
     limit: number,
@@ -109,7 +110,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
         for (const before of labels.get(from)!) {
           const slack = limit - before.nanoseconds - leastAfter(before.savedBytes + leastKeptBytes)
           if (slack < 0 || aboutNanoseconds() > slack) continue
-          const available = target - persistentBytes - before.savedBytes
+          const available = Math.min(own, target - before.savedBytes) - persistentBytes
           if (leastNanoseconds(available) > slack) continue
           for (const { segment, keptBytes, nanoseconds } of within(available, tiles ? slack : -Infinity)) {
             const savedBytes = holdsKept ? roundBytes(before.savedBytes + keptBytes()) : 0
@@ -139,8 +140,8 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     const standing = (position: number): number => liveTensors(graph, position).reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
     return leastTimes(route, { bytes: room, from: (position) => (holdsKept ? room - standing(position) : room), holdsKept })
   }
-  /** What was found, or that nothing is faster than that, by target. */
-  const known: { readonly target: number; readonly nanoseconds: number }[] = []
+  /** What was found, or that nothing is faster than that, by targets. */
+  const known: { readonly target: number; readonly own: number; readonly nanoseconds: number }[] = []
 
   const keptOf = (from: number, to: number): number => (holdsKept ? floorOf({ from, to }).keptBytes() : 0)
   /** Whether there is a way by what segments need at least, for which nothing need be lowered. */
@@ -162,12 +163,15 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     // Of ranks a segment has rows of its own, and joined ones others.
     return found && graph.shard === undefined ? joinSegments(found, asked, search.estimate) : found
   })
-  const within: SegmentationSearch['within'] = (target, slowest = Infinity) => {
+  const within: SegmentationSearch['within'] = (target, slowest = Infinity, own = Infinity) => {
     const route = routeWithin(target)
     if (!mayFit(target, route)) return []
     const least = leastWithin(target, route)
     // A smaller target never takes less time.
-    const nanoseconds = known.reduce((most, one) => (one.target >= target ? Math.max(most, one.nanoseconds) : most), least(0)(0))
+    const nanoseconds = known.reduce(
+      (most, one) => (one.target >= target && one.own >= own ? Math.max(most, one.nanoseconds) : most),
+      least(0)(0)
+    )
     if (nanoseconds > slowest || nanoseconds === Infinity) return []
     const isLikely = lazy(() => leastKept(target) !== undefined)
     const mostUnasked = holdsKept || slowest < Infinity ? likelyTimes : likelyTimesAlone
@@ -175,16 +179,22 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     for (const times of timesOfLeast) {
       if (times > mostUnasked && !isLikely()) break
       const limit = Math.min(slowest, times * nanoseconds)
-      best = fastest(target, route, least, limit, () => true)
+      best = fastest(target, own, route, least, limit, () => true)
       if (best !== undefined || limit >= slowest) break
     }
-    known.push({ target, nanoseconds: best?.nanoseconds ?? slowest })
+    known.push({ target, own, nanoseconds: best?.nanoseconds ?? slowest })
     if (best === undefined) return []
     const found = listSegments(best)
     return [joinSegments(found, asked, search.estimate), found]
   }
   return { within, leastKept }
 }
+
+/** Where what is kept stays on the device: what is found out for one strategy serves others. */
+export const fastestKept = memoizePerObject(
+  () => '',
+  (search: Search) => fastestWithin(search)
+)
 
 /**
  * Segments in tiles along the batch and the image (Xu 2022), the fastest within a number of bytes.
@@ -193,5 +203,5 @@ export const sft: Strategy = {
   order: hoistPoolAboveRelu,
   obeysDirectives: true,
   kind: 'targeted',
-  within: (search) => fastestWithin(search)
+  within: (search) => fastestKept(search)
 }
