@@ -35,6 +35,8 @@ interface Offloading {
   readonly stateBytes: number
   /** Milliseconds that no plan undercuts. */
   readonly leastMilliseconds: () => number
+  /** Whether swapping is likely to be fast with so many bytes on the device. */
+  readonly swapsFirst: (deviceBytes: number) => boolean
 }
 
 /** A search's answers to the targets of the ladder, by rung; beyond `slowest` perhaps none. */
@@ -50,46 +52,68 @@ const rememberAnswers = (
   }
 }
 
+/** Where state takes more than this of a budget, plans with it on the host are searched first. */
+const largeShare = 1 / 3
+
+/** The faster of a plan found before and one that is searched for; none slower than `slowest` milliseconds. */
+type Improve = (best: Lowered | undefined, slowest: number) => Lowered | undefined
+
 /**
  * What a search finds, or, where that is faster, what is found for as many more bytes as optimizer
  * state takes, with that state on the host (ZeRO-Offload, Ren 2021), for targets of a fixed ladder
  * from that sum downwards. Of what moves nothing else all are tried that may be faster, so that
- * more memory never makes an answer slower; where none of it fits, of all else the first that does,
- * since its own transfers may hide worse beside those of the state.
+ * more memory never makes an answer slower; of all else the first that fits, since its own transfers
+ * may hide worse beside those of the state.
  */
 export const offloadOptimizer = (
   graph: StepGraph,
   device: DeviceModel,
-  { resident, alone, beside, stateBytes, leastMilliseconds }: Offloading
+  { resident, alone, beside, stateBytes, leastMilliseconds, swapsFirst }: Offloading
 ): PlanSearch => {
   const targetOf = (rung: number): number => Math.floor(stateBytes * targetRatio ** rung)
   const rungAbove = (bytes: number): number => Math.max(0, Math.ceil(Math.log(bytes / stateBytes) / Math.log(targetRatio)))
   const [aloneAt, besideAt] = [rememberAnswers(alone, targetOf), rememberAnswers(beside, targetOf)]
   const offloaded = lowerAgain(graph, device, { offloadOptimizer: true })
   const fits = (budget: number, { refusedKernel, peakBytes }: Lowered): boolean => refusedKernel() === undefined && peakBytes() <= budget
-  return {
-    ...resident,
-    within: (budget, slowest) => {
-      let best = resident.within(budget, slowest)
-      if (best !== undefined && best.milliseconds() <= leastMilliseconds()) return best
-      const isFaster = ({ milliseconds }: Lowered): boolean => best === undefined || milliseconds() < best.milliseconds()
-      const top = rungAbove(budget + stateBytes + 1) - 1
-      for (let rung = top, fitting = false; rung >= 0; rung--) {
-        const found = aloneAt(rung, best?.milliseconds())
-        if (found === undefined && !fitting) break
-        if (found === undefined || !isFaster(found)) return best
+  const offloading =
+    (budget: number, foundAt: typeof aloneAt, triesAll: boolean): Improve =>
+    (before, slowest) => {
+      let best = before
+      const limit = (): number => best?.milliseconds() ?? slowest
+      for (let rung = rungAbove(budget + stateBytes + 1) - 1; rung >= 0; rung--) {
+        const found = foundAt(rung, limit())
+        // A smaller target never takes less time.
+        if (found === undefined || found.milliseconds() >= limit()) break
         const one = offloaded(found)
         if (!fits(budget, one)) continue
-        fitting = true
-        if (isFaster(one)) best = one
-      }
-      for (let rung = top; rung >= 0; rung--) {
-        const found = besideAt(rung, best?.milliseconds())
-        if (found === undefined || !isFaster(found)) return best
-        const one = offloaded(found)
-        if (fits(budget, one)) return isFaster(one) ? one : best
+        if (one.milliseconds() < limit()) best = one
+        if (!triesAll) break
       }
       return best
+    }
+  const keeping =
+    (budget: number): Improve =>
+    (best, slowest) => {
+      const found = resident.within(budget, best?.milliseconds() ?? slowest)
+      return found !== undefined && found.milliseconds() < (best?.milliseconds() ?? Infinity) ? found : best
+    }
+  return {
+    ...resident,
+    within: (budget, slowest = Infinity) => {
+      const [withoutSwaps, withSwaps] = [offloading(budget, aloneAt, true), offloading(budget, besideAt, false)]
+      const moving: readonly Improve[] = swapsFirst(budget + stateBytes)
+        ? [withSwaps, withoutSwaps]
+        : [
+            (best, slowest) => {
+              const found = withoutSwaps(best, slowest)
+              return found === best ? withSwaps(best, slowest) : found
+            }
+          ]
+      const searches = stateBytes > largeShare * budget ? [...moving, keeping(budget)] : [keeping(budget), ...moving]
+      return searches.reduce<Lowered | undefined>(
+        (best, improve) => (best !== undefined && best.milliseconds() <= leastMilliseconds() ? best : improve(best, slowest)),
+        undefined
+      )
     },
     least: (below = Infinity) => {
       const before = resident.least(below)

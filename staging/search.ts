@@ -222,6 +222,7 @@ export const createPlanSearches = (
       strategies[name].kind === 'swapping' ? createAnswers(name, hostBudget! - stateBytes) : answersBy(name)
     return offloadOptimizer(graph, device, {
       ...{ resident, stateBytes, leastMilliseconds },
+      swapsFirst: (deviceBytes) => ofSwapping(deviceBytes) <= likelySwapping * leastMilliseconds(),
       alone: fastestAnswers(taken.filter((name) => strategies[name].kind !== 'swapping').map(answersBy), times),
       beside: fastestAnswers(taken.map(besideState), times)
     })
