@@ -55,7 +55,10 @@ const rememberAnswers = (
 /** Where state takes more than this of a budget, plans with it on the host are searched first. */
 const largeShare = 1 / 3
 
-/** The faster of a plan found before and one that is searched for; none slower than `slowest` milliseconds. */
+/**
+ * The faster of a plan found before and one that is searched for; none slower than `slowest`
+ * milliseconds.
+ */
 type Improve = (best: Lowered | undefined, slowest: number) => Lowered | undefined
 
 /**
