@@ -76,8 +76,6 @@ const keptRatios = [1.15, 1.5, 2, 3]
 /** Transfers over computing, from which on it is worth it. */
 const movingRatio = 1.05
 
-const nothing: ReadonlySet<number> = new Set()
-
 /** What was found for a target: nanoseconds of its segments, or none within so many. */
 interface Tried {
   readonly target: number
@@ -88,7 +86,7 @@ interface Tried {
  * sft without memory for what is kept from forward to backward: for each target the segments of
  * least time whose own tensors fit it. What stands between them waits on the host by ordered
  * no-wait schedules (Beaumont 2020, Proposition 1), so that tiles, recomputation and transfers are
- * decided together.
+ * decided together. Where that takes longer than computing, segments that keep less are tried too.
  */
 export const sftOffload: Strategy = {
   order: hoistPoolAboveRelu,
@@ -113,7 +111,7 @@ export const sftOffload: Strategy = {
           onHost
         )
     )
-    /** Segments of least time that keep less, since not all that the fastest keep can pass meanwhile. */
+    /** Segments of least time that keep less: not all that the fastest keep can pass meanwhile. */
     const keepingLess = (target: number, limit: number): readonly Segmentation[] =>
       keptRatios.flatMap((ratio) =>
         fastestKept(search)
@@ -141,7 +139,7 @@ export const sftOffload: Strategy = {
               fastest !== undefined &&
               onHost.size === 0 &&
               scheduledOf([fastest, onHost]).aboutNanoseconds(target) > movingRatio * nanosecondsOf(fastest)
-            const less = isMoving ? keepingLess(target, limit).map((segments) => scheduledOf([segments, nothing])) : []
+            const less = isMoving ? keepingLess(target, limit).map((segments) => scheduledOf([segments, onHost])) : []
             const moving = found.filter(isLimited).flatMap((segments) => {
               const scheduled = scheduledOf([segments, onHost])
               const again = withRematerialization(search, segments, tensorBytes, onHost).filter(isLimited)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { builtIn } from '../../models'
 import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import {
   buildRequestGraph,
@@ -114,6 +115,22 @@ test('a plan file holds the decision, and it is refused where ranks have slices 
   assert.equal(again.program, found.program)
   const ranks = stage({ ...request, strategy: 'auto', given: plan, objective: { ...training, accumulate: 2, ranks: 2 } })
   assert.ok(E.isLeft(ranks) && /offloadOptimizer/.test(ranks.left.message))
+})
+
+test('where the link is slow, segments keep less, so that little need be moved beside the optimizer state', () => {
+  const objective: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
+  const resnet = builtIn['resnet50']!({ classes: 2, head: 'gap' })
+  const asked: StageRequest = {
+    ...request,
+    model: resnet,
+    input: [1, 3, 512, 512],
+    objective,
+    strategy: 'auto',
+    budget: { fractionOfPlain: 0.3 }
+  }
+  const { predicted } = must(stage({ ...asked, hostBudget: { bytes: unlimited } }))
+  // All that is kept takes 3.5 times as long to pass as the step takes to compute.
+  assert.ok(predicted.stepMilliseconds < 1.6 * predicted.lowerBoundMilliseconds, `${predicted.stepMilliseconds} ms`)
 })
 
 test.run()
