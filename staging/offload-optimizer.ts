@@ -65,8 +65,8 @@ type Improve = (best: Lowered | undefined, slowest: number) => Lowered | undefin
  * What a search finds, or, where that is faster, what is found for as many more bytes as optimizer
  * state takes, with that state on the host (ZeRO-Offload, Ren 2021), for targets of a fixed ladder
  * from that sum downwards. Of what moves nothing else all are tried that may be faster, so that
- * more memory never makes an answer slower; of all else the first that fits, since its own transfers
- * may hide worse beside those of the state.
+ * more memory never makes an answer slower; of all else the first that fits, since its own
+ * transfers may hide worse beside those of the state.
  */
 export const offloadOptimizer = (
   graph: StepGraph,
