@@ -4,7 +4,7 @@ import { reducingRanks } from './graph/objective'
 import type { StepGraph } from './graph/step-graph'
 import { lowerAgain } from './lower-again'
 import { lower, type Lowered } from './lowering'
-import type { PlanSearch } from './plan-search'
+import { findFastest, type PlanSearch } from './plan-search'
 
 /** Each target that is tried is so many times the one before. */
 const targetRatio = 1.02
@@ -56,12 +56,6 @@ const rememberAnswers = (
 const largeShare = 1 / 3
 
 /**
- * The faster of a plan found before and one that is searched for; none slower than `slowest`
- * milliseconds.
- */
-type Improve = (best: Lowered | undefined, slowest: number) => Lowered | undefined
-
-/**
  * What a search finds, or, where that is faster, what is found for as many more bytes as optimizer
  * state takes, with that state on the host (ZeRO-Offload, Ren 2021), for targets of a fixed ladder
  * from that sum downwards. Of what moves nothing else all are tried that may be faster, so that
@@ -78,45 +72,36 @@ export const offloadOptimizer = (
   const [aloneAt, besideAt] = [rememberAnswers(alone, targetOf), rememberAnswers(beside, targetOf)]
   const offloaded = lowerAgain(graph, device, { offloadOptimizer: true })
   const fits = (budget: number, { refusedKernel, peakBytes }: Lowered): boolean => refusedKernel() === undefined && peakBytes() <= budget
-  const offloading =
-    (budget: number, foundAt: typeof aloneAt, triesAll: boolean): Improve =>
-    (before, slowest) => {
-      let best = before
-      const limit = (): number => best?.milliseconds() ?? slowest
-      for (let rung = rungAbove(budget + stateBytes + 1) - 1; rung >= 0; rung--) {
-        const found = foundAt(rung, limit())
-        // A smaller target never takes less time.
-        if (found === undefined || found.milliseconds() >= limit()) break
-        const one = offloaded(found)
-        if (!fits(budget, one)) continue
-        if (one.milliseconds() < limit()) best = one
-        if (!triesAll) break
-      }
-      return best
-    }
-  const keeping =
-    (budget: number): Improve =>
-    (best, slowest) => {
-      const found = resident.within(budget, best?.milliseconds() ?? slowest)
-      return found !== undefined && found.milliseconds() < (best?.milliseconds() ?? Infinity) ? found : best
-    }
+  const fasterOf = (...found: readonly (Lowered | undefined)[]): Lowered | undefined => findFastest(found.flatMap((one) => one ?? []))
+  const isLeast = (best: Lowered | undefined): boolean => best !== undefined && best.milliseconds() <= leastMilliseconds()
   return {
     ...resident,
-    within: (budget, slowest = Infinity) => {
-      const [withoutSwaps, withSwaps] = [offloading(budget, aloneAt, true), offloading(budget, besideAt, false)]
-      const moving: readonly Improve[] = swapsFirst(budget + stateBytes)
-        ? [withSwaps, withoutSwaps]
-        : [
-            (best, slowest) => {
-              const found = withoutSwaps(best, slowest)
-              return found === best ? withSwaps(best, slowest) : found
-            }
-          ]
-      const searches = stateBytes > largeShare * budget ? [...moving, keeping(budget)] : [keeping(budget), ...moving]
-      return searches.reduce<Lowered | undefined>(
-        (best, improve) => (best !== undefined && best.milliseconds() <= leastMilliseconds() ? best : improve(best, slowest)),
-        undefined
-      )
+    within: (budget, slowest) => {
+      const keeping = (best?: Lowered): Lowered | undefined =>
+        isLeast(best) ? best : fasterOf(best, resident.within(budget, best?.milliseconds() ?? slowest))
+      const offloading =
+        (foundAt: typeof aloneAt, triesAll: boolean) =>
+        (before?: Lowered): Lowered | undefined => {
+          if (isLeast(before)) return before
+          let best = before
+          for (let rung = rungAbove(budget + stateBytes + 1) - 1; rung >= 0; rung--) {
+            const found = foundAt(rung, best?.milliseconds() ?? slowest)
+            // A smaller target never takes less time.
+            if (found === undefined || fasterOf(best, found) === best) break
+            const one = offloaded(found)
+            if (!fits(budget, one)) continue
+            best = fasterOf(best, one)
+            if (!triesAll) break
+          }
+          return best
+        }
+      const [withoutSwaps, withSwaps] = [offloading(aloneAt, true), offloading(besideAt, false)]
+      const moving = (best?: Lowered): Lowered | undefined => {
+        if (swapsFirst(budget + stateBytes)) return withoutSwaps(withSwaps(best))
+        const found = withoutSwaps(best)
+        return found === best ? withSwaps(best) : found
+      }
+      return stateBytes > largeShare * budget ? keeping(moving()) : moving(keeping())
     },
     least: (below = Infinity) => {
       const before = resident.least(below)

@@ -122,8 +122,13 @@ interface LeastTimes {
   readonly ofSwapping: (deviceBytes: number) => number
 }
 
+/** Whether swapping whole tensors is likely to be fast with so many bytes on the device. */
+const isSwappingLikely = ({ ofAny, ofSwapping }: LeastTimes, deviceBytes: number): boolean =>
+  ofSwapping(deviceBytes) <= likelySwapping * ofAny()
+
 /** The fastest of several strategies' answers. */
-const fastestAnswers = (all: readonly Answers[], { ofAny, ofSwapping }: LeastTimes): PlanSearch => {
+const fastestAnswers = (all: readonly Answers[], times: LeastTimes): PlanSearch => {
+  const { ofAny } = times
   const swaps = all.some(({ kind }) => kind === 'swapping')
   const searched = (tilesFirst: boolean): readonly Answers[] =>
     [...all].sort((a, b) => searchRank(a, tilesFirst) - searchRank(b, tilesFirst))
@@ -136,7 +141,7 @@ const fastestAnswers = (all: readonly Answers[], { ofAny, ofSwapping }: LeastTim
         found.set(answers, candidate)
         slowest = Math.min(slowest, candidate?.milliseconds() ?? Infinity)
       }
-      const tilesFirst = swaps && ofSwapping(budget) > likelySwapping * ofAny()
+      const tilesFirst = swaps && !isSwappingLikely(times, budget)
       // Where tiles alone are as fast as can be, which is soon known, nothing need be swapped.
       if (swaps && !tilesFirst) for (const answers of all) if (answers.kind === 'targeted') ask(answers, Math.min(atMost, ofAny()))
       for (const answers of searched(tilesFirst))
@@ -222,7 +227,7 @@ export const createPlanSearches = (
       strategies[name].kind === 'swapping' ? createAnswers(name, hostBudget! - stateBytes) : answersBy(name)
     return offloadOptimizer(graph, device, {
       ...{ resident, stateBytes, leastMilliseconds },
-      swapsFirst: (deviceBytes) => ofSwapping(deviceBytes) <= likelySwapping * leastMilliseconds(),
+      swapsFirst: (deviceBytes) => isSwappingLikely(times, deviceBytes),
       alone: fastestAnswers(taken.filter((name) => strategies[name].kind !== 'swapping').map(answersBy), times),
       beside: fastestAnswers(taken.map(besideState), times)
     })

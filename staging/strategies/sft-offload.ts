@@ -73,7 +73,7 @@ const needingMore = (scheduled: ScheduledSegmentation, { leastNanoseconds }: Sch
  */
 const keptRatios = [1.15, 1.5, 2, 3]
 
-/** Transfers over computing, from which on it is worth it. */
+/** Segments that keep less are tried where transfers take so many times as long as computing. */
 const movingRatio = 1.05
 
 /** What was found for a target: nanoseconds of its segments, or none within so many. */
@@ -132,13 +132,14 @@ export const sftOffload: Strategy = {
             // A smaller target never takes less time.
             if (tried.some((one) => one.target >= target && one.leastNanoseconds >= limit)) return []
             const found = segmentsWithin(target, limit)
-            tried.push({ target, leastNanoseconds: found[0] === undefined ? limit : nanosecondsOf(found[0]) })
-            const isLimited = (segments: Segmentation): boolean => limit === Infinity || nanosecondsOf(segments) <= limit
             const [fastest] = found
+            const leastNanoseconds = fastest === undefined ? limit : nanosecondsOf(fastest)
+            tried.push({ target, leastNanoseconds })
+            const isLimited = (segments: Segmentation): boolean => limit === Infinity || nanosecondsOf(segments) <= limit
             const isMoving =
               fastest !== undefined &&
               onHost.size === 0 &&
-              scheduledOf([fastest, onHost]).aboutNanoseconds(target) > movingRatio * nanosecondsOf(fastest)
+              scheduledOf([fastest, onHost]).aboutNanoseconds(target) > movingRatio * leastNanoseconds
             const less = isMoving ? keepingLess(target, limit).map((segments) => scheduledOf([segments, onHost])) : []
             const moving = found.filter(isLimited).flatMap((segments) => {
               const scheduled = scheduledOf([segments, onHost])
