@@ -11,7 +11,7 @@ const encodedLength = (instruction: Instruction): number =>
       : instruction.kind === 'copy'
         ? 14
         : instruction.kind === 'allToAll'
-          ? 13
+          ? 14
           : instruction.kind === 'exchange'
             ? 4 + 3 * (instruction.sends.length + instruction.receives.length)
             : instruction.kind === 'ownSlice'
@@ -46,9 +46,9 @@ const write = (numbers: Float64Array, start: number, code: readonly Instruction[
       numbers.set([opcodes.copy, engines.indexOf(engine), rows, rowBytes, deviceRowStride, hostRowStride, ...offsets], at)
       at += encodedLength(instruction)
     } else if (instruction.kind === 'allToAll') {
-      const { ranks, bytes, sendStride, receiveStride, send, receive } = instruction
+      const { ranks, apart, bytes, sendStride, receiveStride, send, receive } = instruction
       const offsets = [send, receive].flatMap(({ base, strides }) => [base, ...strides])
-      numbers.set([opcodes.allToAll, ranks, bytes, sendStride, receiveStride, ...offsets], at)
+      numbers.set([opcodes.allToAll, ranks, apart, bytes, sendStride, receiveStride, ...offsets], at)
       at += encodedLength(instruction)
     } else if (instruction.kind === 'exchange') {
       const { ranks, sends, receives } = instruction

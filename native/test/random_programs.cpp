@@ -140,9 +140,11 @@ class Maker {
     const std::int64_t bytes = number(random_, 1, 100), stride = bytes + number(random_, 0, 9);
     const std::int64_t sendStride = number(random_, 0, 1) * stride;
     std::vector<double> code{4, 0, event, 5, 3, event};
-    for (const double value : {9.0, double(ranks_), double(bytes), double(sendStride), double(stride)}) code.push_back(value);
-    append(code, place(arena_, (ranks_ - 1) * sendStride + bytes));
-    append(code, place(arena_, (ranks_ - 1) * stride + bytes));
+    // Those of a group, or one of each.
+    const std::int64_t group = number(random_, 1, 3), apart = ranks_ % group == 0 ? group : 1, ranks = ranks_ / apart;
+    for (const double value : {9.0, double(ranks), double(apart), double(bytes), double(sendStride), double(stride)}) code.push_back(value);
+    append(code, place(arena_, (ranks - 1) * sendStride + bytes));
+    append(code, place(arena_, (ranks - 1) * stride + bytes));
     append(code, {4, 3, event, 5, 0, event});
     return code;
   }

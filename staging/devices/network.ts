@@ -20,22 +20,28 @@ export interface TimedExchange {
 
 const total = (messages: Exchange['sends'] | TimedExchange['sends']): number => messages.reduce((sum, { bytes }) => sum + bytes, 0)
 
+/** Of a latency, what a message takes that is posted beside others: the processors' part of it. */
+const postingShare = 0.25
+
+const secondsOf = (messages: number, bytes: number, { bytesPerSecond, latencySeconds }: NetworkRates): number =>
+  (messages === 0 ? 0 : 1 + postingShare * (messages - 1)) * latencySeconds + bytes / bytesPerSecond
+
+/** Where at least so many ranks get the same, each round doubles whose bytes they have. */
+const leastDoubling = 16
+
 /**
- * Predicts nanoseconds of an exchange with all ranks. What all get alike is doubled in each round;
- * else each pair of ranks exchanges in turn, or fewer and larger messages pass through others,
- * whichever is faster (Thakur 2005, section 4).
+ * Predicts nanoseconds of an exchange with all ranks: a message to each, posted at once, or, where
+ * a power of two of ranks get the same, recursive doubling (Thakur 2005, section 4.1).
  */
-export const allToAllNanoseconds = (
-  { ranks, bytes, sendStride }: TimedAllToAll,
-  { bytesPerSecond, latencySeconds }: NetworkRates
-): number => {
-  const rounds = Math.ceil(Math.log2(ranks))
-  const seconds = (messages: number, sent: number): number => messages * latencySeconds + sent / bytesPerSecond
-  const inTurn = (messages: number): number => seconds(messages, (ranks - 1) * bytes)
-  const fastest = sendStride === 0 ? inTurn(rounds) : Math.min(inTurn(ranks - 1), seconds(rounds, (rounds * ranks * bytes) / 2))
-  return Math.round(1e9 * fastest)
+export const allToAllNanoseconds = ({ ranks, bytes, sendStride }: TimedAllToAll, network: NetworkRates): number => {
+  const rounds = Math.log2(ranks)
+  const sent = (ranks - 1) * bytes
+  const isDoubling = sendStride === 0 && ranks >= leastDoubling && Number.isInteger(rounds)
+  return Math.round(
+    1e9 * (isDoubling ? rounds * network.latencySeconds + sent / network.bytesPerSecond : secondsOf(ranks - 1, sent, network))
+  )
 }
 
-/** Predicts nanoseconds of an exchange with some ranks: one message after the other, both ways. */
-export const exchangeNanoseconds = ({ sends, receives }: TimedExchange, { bytesPerSecond, latencySeconds }: NetworkRates): number =>
-  Math.round(1e9 * (Math.max(sends.length, receives.length) * latencySeconds + Math.max(total(sends), total(receives)) / bytesPerSecond))
+/** Predicts nanoseconds of an exchange with some ranks, whose messages are posted at once. */
+export const exchangeNanoseconds = ({ sends, receives }: TimedExchange, network: NetworkRates): number =>
+  Math.round(1e9 * secondsOf(Math.max(sends.length, receives.length), Math.max(total(sends), total(receives)), network))

@@ -20,6 +20,7 @@ import { resolve, type Placed } from './placement/resolve'
 import { programShard } from './step/program-shard'
 import { countPacedPieces } from './step/pace-reduction'
 import { bindSegments, emitSections, type UnplacedSection } from './step/step'
+import { createReduction } from './step/pieces'
 import { transferSection } from './step/transfer'
 
 const describeLargest = (live: readonly Buffer[]): string => {
@@ -90,10 +91,11 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
   const pool = createPool()
   const scope = createModelScope(graph, device, pool)
   const persistentTensors = createPersistentTensors(scope, plan.offloadOptimizer)
-  const emitted = emitSections(scope, pool, bindSegments(scope, plan), persistentTensors, plan)
+  const reduction = createReduction(scope, segments)
+  const emitted = emitSections(scope, pool, bindSegments(scope, plan), persistentTensors, plan, reduction)
   const emitTransfers = (): readonly UnplacedSection[] => [
-    transferSection(scope, pool, persistentTensors, 'restore'),
-    transferSection(scope, pool, persistentTensors, 'save')
+    transferSection(scope, pool, persistentTensors, 'restore', reduction),
+    transferSection(scope, pool, persistentTensors, 'save', reduction)
   ]
   const hostTensors = persistentTensors.filter(({ onHost }) => onHost)
   // What is on the host passes through buffers of these sections, which must be placed.

@@ -68,9 +68,9 @@ const instructionLines = (program: Program, instruction: Instruction): readonly 
       return [`copy ${engine}: ${rows} x ${bytesText(rowBytes)} from ${from} to ${to}`]
     }
     case 'allToAll': {
-      const { ranks, bytes, sendStride, receiveStride, send, receive } = instruction
+      const { ranks, apart, bytes, sendStride, receiveStride, send, receive } = instruction
       return [
-        `network: ${bytesText(bytes)} to and from each of ${ranks} ranks`,
+        `network: ${bytesText(bytes)} to and from each of ${ranks} ranks${apart > 1 ? `, ${apart} apart` : ''}`,
         `    sent     ${offsetText(buffers, send)} + ${sendStride} a rank`,
         `    received ${offsetText(buffers, receive)} + ${receiveStride} a rank`
       ]

@@ -10,7 +10,7 @@ export interface ProgramShard {
   readonly groups: number
   /** What it compares of the target; absent where it compares all, as every rank does. */
   readonly target?: TensorShare
-  /** Parameters whose gradients every rank computes whole: the first rank's are taken. */
+  /** Parameters whose gradients every rank computes whole: one rank's of each group are added. */
   readonly replicated: readonly string[]
   /** Buffers of statistics of which each rank gathers those of its rows before they are merged. */
   readonly merged: readonly string[]

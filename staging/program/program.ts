@@ -30,8 +30,8 @@ export type TileAxis = (typeof tileAxes)[number]
  * - map [7, address, memory, bytes]: with pages alone, outside of loops, as unmap; on the engine
  *   `compute`
  * - unmap [8, address, bytes]
- * - allToAll [9, ranks, bytes, sendStride, receiveStride, then (base, three strides) of what is
- *   sent and of what is received]
+ * - allToAll [9, ranks, apart, bytes, sendStride, receiveStride, then (base, three strides) of what
+ *   is sent and of what is received]
  * - exchange [10, ranks, sends, receives, then (rank, bytes, base) of each]
  * - ownSlice [11, ranks, bytes, then (base, three strides) of the slices and of the place]
  * - networkLaunch [12, and so on as launch]: of a copyBox, on the engine `network`
@@ -41,7 +41,8 @@ export type TileAxis = (typeof tileAxes)[number]
  * With a sendStride of 0 all ranks get the same: an all-gather. All ranks run the same Program, so
  * whatever one sends in its n-th, the others receive in theirs. Of fewer ranks than there are, it
  * is among groups of as many, one after the other, and counts them from 0 in each: those that share
- * the rows of an image, where other groups run other micro-batches.
+ * the rows of an image, where other groups run other micro-batches. Where they are so many `apart`,
+ * it is among those that have the same place in each group of so many: of `ranks` groups one each.
  *
  * An `exchange` too, with those ranks that it names, each once on either side: what one sends to
  * another in its n-th, that one receives in its own.

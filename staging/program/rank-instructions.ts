@@ -1,10 +1,12 @@
 import type { Offset } from './address'
 
-/** Bytes between this rank and all ranks, in the arena; strides are those from rank to rank. */
+/** Bytes between this rank and others, in the arena; strides are those from rank to rank. */
 export interface AllToAll {
   readonly kind: 'allToAll'
   readonly engine: 'network'
   readonly ranks: number
+  /** How far apart those ranks are: 1, one after the other; the ranks of a group, one of each. */
+  readonly apart: number
   /** Bytes that go to each rank, and come from it. */
   readonly bytes: number
   readonly sendStride: number

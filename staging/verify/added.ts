@@ -1,6 +1,7 @@
 import { elementSizes } from '../kernels/precision'
 import type { Instruction, PersistentTensor, Program } from '../program/program'
 import type { AllToAll } from '../program/rank-instructions'
+import { sentPiece } from './adding-ranks'
 import { fail, failAtByte } from './fault'
 import { shardsOptimizer } from './shards-of-optimizer'
 
@@ -51,11 +52,11 @@ export const proveAdded = (program: Program): void => {
     ['reduce', reduce]
   ] as const)
     for (const { at, scatter, gradient } of listScatters(code, gradients)) {
-      const { ranks, bytes, send, receive, receiveStride } = scatter
+      const { ranks, apart, bytes, send, receive, receiveStride } = scatter
       const sum = sumOf(gradient)
-      const from = send.base - gradient.offset
+      const from = (sentPiece(program, scatter)?.base ?? send.base) - gradient.offset
       const additions = listAdditions(program, code, at, scatter)
-      const to = sum.offset + (parts === 'slices' ? from / ranks : from)
+      const to = sum.offset + (parts === 'slices' ? from / (ranks * apart) : from)
       const isAddition = ({ kernel, operands: [source, destination] }: Launch): boolean => {
         const box = program.kernels[kernel]!
         return (

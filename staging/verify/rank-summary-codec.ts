@@ -35,7 +35,7 @@ const gatheredRows = t.type({ tensor: t.string, images: t.number, rows: t.number
 const round = t.union([
   t.intersection([
     t.type({ kind: t.literal('allToAll'), ranks: t.number, bytes: t.number, isOfAll: t.boolean }),
-    t.partial({ sent: t.string, rows: t.partial({ content: t.string, taken: gatheredRows }) })
+    t.partial({ sent: t.string, apart: t.number, rows: t.partial({ content: t.string, taken: gatheredRows }) })
   ]),
   t.type({ kind: t.literal('exchange'), ranks: t.number, sends: parcels, receives: parcels, isInOrder: t.boolean })
 ])

@@ -33,6 +33,8 @@ export type Round =
       readonly bytes: number
       readonly sent?: string
       readonly isOfAll: boolean
+      /** How far apart the ranks are, one of each group; absent where they follow each other. */
+      readonly apart?: number
       /** Of rows that all gather: which this rank sends, and as what it takes those of all. */
       readonly rows?: { readonly content?: string; readonly taken?: GatheredRows }
     }
@@ -53,7 +55,7 @@ export interface RankSummary {
   readonly sections: readonly { readonly name: string; readonly rounds: readonly Round[] }[]
   /** In the order of names, since ranks may use them in orders of their own. */
   readonly shares: readonly { readonly name: string; readonly share: TensorShare }[]
-  /** By parameter, whether the step leaves zeros of its gradient, for another rank's to count. */
+  /** By parameter, whether the step leaves zeros of its gradient. */
   readonly gradients: readonly { readonly parameter: string; readonly isLeft: boolean }[]
 }
 
@@ -70,7 +72,8 @@ const summariseRound = (copies: PackingCopies, section: string, gradients: Reado
     }
     const sent = nameOfSent(program, one)
     const isOfAll = ofAllGroups.includes(section) || gradients.has(sent ?? '')
-    return { kind: 'allToAll', ranks: one.ranks, bytes: one.bytes, isOfAll, ...(sent !== undefined && { sent }) }
+    const { ranks, apart, bytes } = one
+    return { kind: 'allToAll', ranks, bytes, isOfAll, ...(apart > 1 && { apart }), ...(sent !== undefined && { sent }) }
   }
   return {
     kind: 'exchange',

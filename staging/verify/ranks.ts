@@ -24,7 +24,9 @@ const listShards = (ranks: readonly RankSummary[]): readonly ProgramShard[] => {
 }
 
 const sizeText = (one: Round): string =>
-  one.kind === 'allToAll' ? `${one.kind} of ${one.bytes} bytes among ${one.ranks} ranks` : `${one.kind} among ${one.ranks} ranks`
+  one.kind === 'allToAll'
+    ? `${one.kind} of ${one.bytes} bytes among ${one.ranks} ranks${one.apart === undefined ? '' : `, ${one.apart} apart`}`
+    : `${one.kind} among ${one.ranks} ranks`
 
 const sentText = (one: Round): string | undefined => (one.kind !== 'allToAll' ? undefined : one.rows ? 'rows' : one.sent)
 
@@ -86,7 +88,10 @@ const proveMatching = (section: string, groups: number, lists: readonly (readonl
   })
   first!.forEach((one, round) => {
     const all = lists.map((list) => list[round]!)
-    const ranks = lists.length * (one.kind === 'allToAll' && one.isOfAll ? groups : 1)
+    const apart = one.kind === 'allToAll' ? one.apart : undefined
+    const ranks = apart === undefined ? lists.length * (one.kind === 'allToAll' && one.isOfAll ? groups : 1) : groups
+    if (apart !== undefined && apart !== lists.length)
+      refuse(`${section}: exchange ${round} is among ranks that are ${apart} apart, in groups of ${lists.length}`)
     all.forEach((other, rank) => {
       if (sizeText(other) !== sizeText(one))
         refuse(`${section}: exchange ${round} of rank ${rank} is ${sizeText(other)}, that of rank 0 ${sizeText(one)}`)
@@ -162,17 +167,16 @@ const proveSameMerged = (shards: readonly ProgramShard[]): void => {
   })
 }
 
-/** What is replicated on all ranks counts once: every rank but the first leaves zeros of it. */
+/** What one rank of a group computes alike all do, and each has what it computes of a gradient. */
 const proveReplicated = (ranks: readonly RankSummary[], shards: readonly ProgramShard[]): void => {
   ranks.forEach(({ gradients }, rank) => {
     const { replicated } = shards[rank]!
     if (replicated.join() !== shards[0]!.replicated.join())
       refuse(`rank ${rank} replicates ${replicated.join(', ')} where rank 0 does ${shards[0]!.replicated.join(', ')}`)
-    const known = new Set(replicated)
     for (const { parameter, isLeft } of gradients)
-      if (isLeft !== (rank > 0 && known.has(parameter)))
+      if (isLeft)
         refuse(
-          `rank ${rank} leaves ${isLeft ? 'zeros' : 'a gradient'} of ${parameter}, which ${known.has(parameter) ? 'all ranks replicate' : 'each rank computes of its rows'}`
+          `rank ${rank} leaves zeros of ${parameter}, which ${replicated.includes(parameter) ? 'every rank computes alike' : 'each rank computes of its rows'}`
         )
   })
 }
@@ -204,7 +208,7 @@ export const verifySummaries = (ranks: readonly RankSummary[]): E.Either<Verifie
  * ranks runs, each of which `verify` has passed, that they go together: what one sends another
  * receives, in the same order, so that no rank waits for ever, and takes as the rows that they are;
  * each row of each tensor that they share is one rank's; what is replicated is counted once; and a
- * step exchanges within a group, gradients among all.
+ * step exchanges within a group, gradients among all, or among one rank of each group.
  */
 export const verifyRanks = (programs: readonly Program[]): E.Either<VerifierFault, void> =>
   pipe(

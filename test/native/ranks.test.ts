@@ -15,6 +15,7 @@ const all = (more: Partial<AllToAll> = {}): AllToAll => ({
   kind: 'allToAll',
   engine: 'network',
   ranks: 3,
+  apart: 1,
   bytes: 8,
   sendStride: 8,
   receiveStride: 8,
@@ -92,6 +93,43 @@ test('slices go to their ranks, and what all have to all', async () => {
   )
 })
 
+test('many ranks gather what all have in rounds, in the order of ranks, in their groups or one of each', async () => {
+  const gathered = async (network: Network, ranks: number, apart: number): Promise<readonly number[]> => {
+    const code = [
+      launch(0, stepIo(0), arena(0)),
+      record('compute', 0),
+      wait('network', 0),
+      all({ ranks, apart, bytes: 16, sendStride: 0, receiveStride: 16, send: at(0), receive: at(1024) }),
+      record('network', 1),
+      wait('compute', 1),
+      launch(1, arena(1024), stepIo(16))
+    ]
+    const program = inGroupsOf(network.size, { kernels: [copy(2), copy(2 * ranks)], code, stepIoBytes: 16 + 16 * ranks })
+    const session = must(openSession({ device: 'reference', program, arenaBytes: 4096, network }))
+    const buffer = new Float64Array(2 + 2 * ranks)
+    buffer.set([network.rank, -network.rank])
+    must(await session.run('step', buffer.buffer, parameters, [])())
+    session.close()
+    return [...buffer.subarray(2)].filter((_, index) => index % 2 === 0)
+  }
+  const inAll = async (size: number, ranks: number, apart = 1) =>
+    Promise.all(must(localNetworks(size)).map((network) => gathered(network, ranks, apart)))
+  const range = (count: number, from = 0, step = 1) => Array.from({ length: count }, (_, index) => from + step * index)
+  for (const size of [15, 16, 17])
+    assert.equal(
+      await inAll(size, size),
+      Array.from({ length: size }, () => range(size))
+    )
+  assert.equal(
+    await inAll(32, 16),
+    range(32).map((rank) => range(16, rank < 16 ? 0 : 16))
+  )
+  assert.equal(
+    await inAll(32, 16, 2),
+    range(32).map((rank) => range(16, rank % 2, 2))
+  )
+})
+
 test('each rank takes its own slice, which is that of its number in its group', async () => {
   const taken = async (network: Network, ranks: number) => {
     const code = [launch(0, stepIo(0), arena(0)), slice({ ranks }), launch(1, arena(64), stepIo(0))]
@@ -138,6 +176,12 @@ test('ranks of a group exchange with each other alone, by their numbers in it', 
     await Promise.all(networks.map((network) => runInGroup(network, all({ sendStride: 0 })))),
     [0, 0, 0, 3, 3, 3].map((first) => [first, first + 1, first + 2])
   )
+  assert.equal(
+    (await Promise.all(networks.map((network) => runInGroup(network, all({ ranks: 2, apart: 3, sendStride: 0 }))))).map((got) =>
+      got.slice(0, 2)
+    ),
+    [0, 1, 2, 0, 1, 2].map((first) => [first, first + 3])
+  )
   // Each to the next of its three.
   const toNext = (own: number): Exchange => ({
     ...some({ sends: [message((own + 1) % 3, 24, 0)], receives: [message((own + 2) % 3, 24, 64)] })
@@ -160,6 +204,8 @@ test('groups of ranks are refused where they are not all that there are, or do n
     return E.isLeft(session) ? session.left.message : 'nothing'
   }
   assert.is(opened(6, 6, [all()]), 'nothing')
+  assert.is(opened(6, 6, [all({ ranks: 2, apart: 3 })]), 'nothing')
+  assert.is(opened(6, 6, [all({ ranks: 2, apart: 2 })]), 'section step is of 4 ranks, but runs on 6')
   assert.is(opened(6, 3, [all()]), 'section step is of 3 ranks, but runs on 6')
   assert.is(opened(4, 4, [all()]), 'section step is of 3 ranks, but runs on 4')
 })
@@ -232,6 +278,8 @@ for (const [what, code, sentence] of [
   ['no ranks', [all({ ranks: 0 })], 'exchanges 8 bytes with each of 0 ranks'],
   ['no bytes', [all({ bytes: 0 })], 'exchanges 0 bytes with each of 3 ranks'],
   ['ranks without end', [all({ ranks: 2 ** 40, sendStride: 0 })], 'with each of 1099511627776 ranks'],
+  ['ranks in one place', [all({ apart: 0 })], 'exchanges with 3 ranks that are 0 apart'],
+  ['ranks too far apart', [all({ apart: 2 ** 19 })], 'exchanges with 3 ranks that are 524288 apart'],
   ['places that overlap', [all({ receiveStride: 4 })], 'receives 8 bytes of each rank at places 4 bytes apart'],
   ['a negative stride', [all({ sendStride: -8 })], 'receives 8 bytes of each rank at places 8 bytes apart'],
   ['bytes beyond the arena', [all({ receive: at(4080) })], "receives bytes 4080 .. 4104 of the arena's 4096"],

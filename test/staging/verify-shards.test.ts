@@ -8,7 +8,7 @@ import { referenceModel } from '../../staging/devices/reference-model'
 import type { Address } from '../../staging/program/address'
 import type { Instruction, Program } from '../../staging/program/program'
 import type { ImageRanges } from '../../staging/program/program-buffer'
-import type { Exchange } from '../../staging/program/rank-instructions'
+import type { AllToAll, Exchange } from '../../staging/program/rank-instructions'
 import { must } from '../must'
 
 const layers = [
@@ -153,32 +153,35 @@ const exchanged = (rank: number, n: number, change: (one: Exchange) => readonly 
   return edited(rank, (one) => (one.kind === 'exchange' && ++seen === n ? change(one) : [one]))
 }
 
-/** Whether an instruction zeroes a gradient of the head. */
-const zeroes = ({ kernels, buffers }: Program, one: Instruction): boolean =>
-  one.kind === 'launch' && kernels[one.kernel]!.kind === 'zero' && /^gradient\.7\./.test(buffers[one.operands[0]!.buffer ?? -1]?.name ?? '')
+const ofRank = (rank: number, change: (program: Program) => Program): readonly Program[] =>
+  sound.map((program, index) => (index === rank ? change(program) : program))
 
-test('zeros that are read again are zeros still', () => {
-  const [first, second, third] = sound as readonly [Program, Program, Program]
-  const [zeroed] = second.step.code.flatMap((one) => (one.kind === 'launch' && zeroes(second, one) ? one.operands : []))
-  const { offset } = second.step.stepIo.find(({ name }) => name === 'loss')!
-  const loss: Address = { space: 'stepIo', base: offset, strides: [0, 0, 0] }
-  const reading: Instruction = { kind: 'launch', kernel: second.kernels.length, operands: [zeroed!, loss] }
-  const again: Program = {
-    ...second,
-    kernels: [...second.kernels, { kind: 'sumSquares', count: 1 }],
-    step: { ...second.step, code: [...second.step.code, reading] }
+/** Zeroes a parameter's gradient behind the step, and reads it where the step must not end so. */
+const leavingZeros =
+  (parameter: string, isReadAgain: boolean) =>
+  (program: Program): Program => {
+    const { offset, bytes } = program.persistentTensors.find((one) => one.role === 'gradient' && one.parameter === parameter)!
+    const gradient: Address = { space: 'arena', base: offset, strides: [0, 0, 0] }
+    const loss: Address = { ...gradient, space: 'stepIo', base: program.step.stepIo.find(({ name }) => name === 'loss')!.offset }
+    const buffer = program.buffers.findIndex((one) => one.role === 'persistent' && one.offset === offset)
+    const whole = { ...gradient, buffer }
+    const first = program.kernels.length
+    const added: readonly Instruction[] = [
+      { kind: 'launch', kernel: first, operands: [whole] },
+      { kind: 'launch', kernel: first + 1, operands: [whole, loss] }
+    ]
+    return {
+      ...program,
+      kernels: [...program.kernels, { kind: 'zero', bytes }, { kind: 'sumSquares', count: 1 }],
+      step: { ...program.step, code: [...program.step.code, ...added.slice(0, isReadAgain ? 2 : 1)] }
+    }
   }
-  assert.is(sentenceOf([first, again, third]), 'nothing is wrong')
-})
 
 /** Rows that begin elsewhere. */
 const moved = ({ images, rows: [from, to] }: ImageRanges, by: number): ImageRanges => ({ images, rows: [from + by, to] })
 
 type Launch = Extract<Instruction, { readonly kind: 'launch' }>
 type Box = Extract<Program['kernels'][number], { readonly kind: 'copyBox' }>
-
-const ofRank = (rank: number, change: (program: Program) => Program): readonly Program[] =>
-  sound.map((program, index) => (index === rank ? change(program) : program))
 
 for (const [what, programs, sentence] of [
   ['an exchange that a rank leaves out', exchanged(0, 1, () => []), /is read|are not written|reads|written|exchanges \d+ times/],
@@ -216,9 +219,29 @@ for (const [what, programs, sentence] of [
     /nothing has waited for the (compute|network) engine/
   ],
   [
+    'a gradient of which a rank leaves zeros',
+    ofRank(2, leavingZeros('2.weight', false)),
+    /^rank 2 leaves zeros of 2\.weight, which each rank computes of its rows\.$/
+  ],
+  [
+    'zeros of what all compute alike, though they are read again',
+    ofRank(2, leavingZeros('7.weight', true)),
+    /^rank 2 leaves zeros of 7\.weight, which every rank computes alike\.$/
+  ],
+  [
     'a head that every rank counts',
-    edited(2, (one) => (zeroes(sound[2]!, one) ? [] : [one])),
-    /^rank 2 leaves a gradient of 7\.(weight|bias), which all ranks replicate\.$/
+    sound.map((program) => ({
+      ...program,
+      reduce: {
+        ...program.reduce!,
+        code: program.reduce!.code.map((one) => {
+          if (one.kind !== 'allToAll' || one.ranks > 1) return one
+          const bytes = one.bytes / 3
+          return { ...one, ranks: 3, apart: 1, bytes, sendStride: bytes, receiveStride: bytes }
+        })
+      }
+    })),
+    /^the gradient of 7\.weight is exchanged among 3 ranks, not among one rank\.$/
   ],
   [
     "rows that are two ranks'",
@@ -467,7 +490,7 @@ const groupedEdited = (section: 'step' | 'reduce' | 'update', change: Change, of
 
 const amongRanks =
   (ranks: number): Change =>
-  (one) => [one.kind === 'allToAll' ? { ...one, ranks } : one]
+  (one) => [one.kind === 'allToAll' ? { ...one, ranks, apart: 1 } : one]
 
 for (const [what, programs, sentence] of [
   ['gradients that are added in a group alone', groupedEdited('reduce', amongRanks(2)), /exchanges are with 2 and with 4 ranks\.$/],
@@ -477,7 +500,7 @@ for (const [what, programs, sentence] of [
       ...program,
       update: { ...program.update!, code: program.update!.code.flatMap(amongRanks(2)) }
     })),
-    /is not (sent|received) once\.$|is among 2 ranks of 4\.$/
+    /^the gradient of 5\.weight is exchanged among 2 ranks, not among 2 ranks that are 2 apart\.$/
   ],
   [
     'statistics that all groups exchange',
@@ -500,19 +523,53 @@ for (const [what, programs, sentence] of [
     'moments that other groups do not get',
     groupedEdited('reduce', (one) => (one.kind === 'allToAll' && one.sendStride === 0 ? [] : [one])),
     /^reduce: .*(is not sent once|nothing writes before)/
-  ],
-  [
-    'ranks of other groups',
-    groupedPrograms.map((program, rank) => (rank === 1 ? { ...program, shard: { ...program.shard!, groups: 3 } } : program)),
-    /^rank 1 is of 3 groups where rank 0 is of 2\.$/
-  ],
-  [
-    'groups that are not as many as exchange',
-    groupedPrograms.map((program) => ({ ...program, shard: { ...program.shard!, groups: 3 } })),
-    /^reduce: exchange 0 is among 4 ranks of 6\.$/
   ]
 ] as const)
   test(`Programs of groups are refused with ${what}`, () => assert.match(sentenceOf(programs), sentence))
+
+test('ranks that compute a gradient alike send each its own slices where each updates its own', () => {
+  const objective = { ranks: 2, accumulate: 4, shardOptimizer: true } as const
+  const slicing = [0, 1].map(
+    (index) =>
+      must(stage(requestFor(normalising, [segment(0, 1), segment(1, 5, 2), segment(5, 7)], { shard: { count: 2, index }, ...objective })))
+        .program
+  )
+  assert.is(sentenceOf(slicing), 'nothing is wrong')
+  const headSent = (change: (one: AllToAll) => Partial<AllToAll>): readonly Program[] =>
+    slicing.map((program) => ({
+      ...program,
+      reduce: {
+        ...program.reduce!,
+        code: program.reduce!.code.map((one) => (one.kind === 'allToAll' && one.apart === 2 ? { ...one, ...change(one) } : one))
+      }
+    }))
+  const ofOther = headSent(({ send, bytes }) => ({ send: { ...send, base: send.base + bytes } }))
+  assert.match(sentenceOf(ofOther), /^reduce: byte 0 of "gradient\.\d\.(weight|bias)" is not sent once\.$/)
+  const dense = headSent(({ bytes }) => ({ sendStride: bytes }))
+  assert.is(sentenceOf(dense), 'reduce: byte 0 of "gradient.5.weight" is not sent once.')
+})
+
+/** What is said of Programs together, whatever each is by itself. */
+const sentenceTogether = (programs: readonly Program[]): string => {
+  const together = verifyRanks(programs)
+  return isLeft(together) ? together.left.message : 'nothing is wrong'
+}
+
+const inGroups = (program: Program, groups: number): Program => ({ ...program, shard: { ...program.shard!, groups } })
+
+test('Programs of as many groups as exchange go together', () => {
+  const [first, second] = [groupedPrograms[0]!, groupedPrograms[1]!]
+  assert.is(sentenceTogether([first, inGroups(second, 3)]), 'rank 1 is of 3 groups where rank 0 is of 2.')
+  const others = groupedPrograms.map((program) => inGroups(program, 3))
+  assert.is(sentenceTogether(others), 'reduce: exchange 0 is among 4 ranks of 6.')
+  const headAlone = others.map((program) => ({
+    ...program,
+    reduce: { ...program.reduce!, code: program.reduce!.code.filter((one) => one.kind === 'allToAll' && one.apart === 2) }
+  }))
+  assert.is(sentenceTogether(headAlone), 'reduce: exchange 0 is among 2 ranks of 3.')
+  const further = groupedEdited('reduce', (one) => [one.kind === 'allToAll' && one.apart === 2 ? { ...one, apart: 3 } : one])
+  assert.match(sentenceTogether(further), /^reduce: exchange \d is among ranks that are 3 apart, in groups of 2\.$/)
+})
 
 const soundNormalising = normalisingPrograms(3)
 const kindOf = (one: Instruction): string => (one.kind === 'launch' ? soundNormalising[1]!.kernels[one.kernel]!.kind : one.kind)

@@ -18,7 +18,7 @@ import { assertSameBits } from './same-bits'
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
 
 test('four micro-batches train to the same bits on one, two and four groups of ranks that share rows', async () => {
-  let [all, merging, clipping] = [0, 0, 0]
+  let [all, merging, clipping, replicating] = [0, 0, 0, 0]
   await fc.assert(
     fc.asyncProperty(
       seeds,
@@ -59,6 +59,7 @@ test('four micro-batches train to the same bits on one, two and four groups of r
         all++
         if (one.staged[0]!.program.shard!.merged.length > 0) merging++
         if (clips) clipping++
+        if (one.staged[0]!.program.shard!.replicated.length > 0) replicating++
         assertTensorsClose(one.outcomes[0]!.tensors, alone.tensors, device === 'cpu' ? 1e-3 : 1e-12)
         const sharded = stageShards(running, { ...objective, ranks: 2, shardOptimizer: true }, count)
         sharded.forEach(({ program }) => must(verify(program)))
@@ -87,7 +88,8 @@ test('four micro-batches train to the same bits on one, two and four groups of r
     // This one has two pieces of parameters: the second is updated while the first travels.
     { ...propertyRuns(24), examples: [[12, 2, 'reference', false, undefined]] }
   )
-  assert.ok(all > 0 && 4 * merging > all && clipping > 0, `${merging} networks of ${all} merge statistics, ${clipping} are clipped`)
+  const seen = `${merging} networks of ${all} merge statistics, ${replicating} have parameters of which ranks have the same gradients, ${clipping} are clipped`
+  assert.ok(all > 0 && 4 * merging > all && 4 * replicating > all && clipping > 0, seen)
 })
 
 test.run()

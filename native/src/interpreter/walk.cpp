@@ -3,6 +3,17 @@
 #include <algorithm>
 
 namespace tilefold {
+namespace {
+
+// Of fewer ranks all messages at once are as fast; staging/devices/network.ts predicts the same.
+constexpr std::int64_t leastDoubling = 16;
+
+bool gathersByDoubling(const AllToAll& all) {
+  const bool isPowerOfTwo = (all.ranks & (all.ranks - 1)) == 0;
+  return all.sendStride == 0 && all.receiveStride == all.bytes && all.ranks >= leastDoubling && isPowerOfTwo;
+}
+
+}  // namespace
 
 Interpreter::Walk::Walk(Interpreter& interpreter, std::optional<Engine> engine, const Section& section, std::byte* stepIo,
                         const StepParameters& step, bool leavesOut, Progress& progress)
@@ -112,13 +123,35 @@ bool Interpreter::Walk::execute(const Copy& copy) {
 }
 
 bool Interpreter::Walk::execute(const AllToAll& all) {
-  const auto bytes = static_cast<std::size_t>(all.bytes);
   const std::byte* send = engines_.arena() + resolve(all.send);
   std::byte* receive = engines_.arena() + resolve(all.receive);
-  std::vector<RankBuffers> parts(static_cast<std::size_t>(all.ranks));
+  return traced(Engine::network, [&] {
+    return gathersByDoubling(all) ? gatherByDoubling(all, send, receive) : exchangeWithEach(all, send, receive);
+  });
+}
+
+bool Interpreter::Walk::exchangeWithEach(const AllToAll& all, const std::byte* send, std::byte* receive) {
+  const auto bytes = static_cast<std::size_t>(all.bytes);
+  std::vector<RankBuffers> parts(static_cast<std::size_t>(all.ranks * all.apart));
+  const std::int64_t first = interpreter_.network_->rank() % all.apart;
   for (std::int64_t rank = 0; rank < all.ranks; ++rank)
-    parts[static_cast<std::size_t>(rank)] = {send + rank * all.sendStride, bytes, receive + rank * all.receiveStride, bytes};
+    parts[static_cast<std::size_t>(first + rank * all.apart)] = {send + rank * all.sendStride, bytes, receive + rank * all.receiveStride, bytes};
   return exchangeInGroup(parts);
+}
+
+bool Interpreter::Walk::gatherByDoubling(const AllToAll& all, const std::byte* send, std::byte* receive) {
+  const std::int64_t rank = interpreter_.network_->rank(), first = rank % all.apart, own = rank / all.apart % all.ranks;
+  // Of so many ranks, this one among them, everything is here.
+  for (std::int64_t known = 1; known < all.ranks; known *= 2) {
+    std::vector<RankBuffers> parts(static_cast<std::size_t>(all.ranks * all.apart));
+    const std::int64_t partner = own ^ known, mine = own & ~(known - 1), theirs = partner & ~(known - 1);
+    const auto bytes = static_cast<std::size_t>(known * all.bytes);
+    const std::byte* from = known == 1 ? send : receive + mine * all.bytes;
+    parts[static_cast<std::size_t>(first + partner * all.apart)] = {from, bytes, receive + theirs * all.bytes, bytes};
+    if (known == 1) parts[static_cast<std::size_t>(first + own * all.apart)] = {send, bytes, receive + own * all.bytes, bytes};
+    if (!exchangeInGroup(parts)) return false;
+  }
+  return true;
 }
 
 bool Interpreter::Walk::execute(const Exchange& exchange) {
@@ -138,7 +171,7 @@ bool Interpreter::Walk::execute(const Exchange& exchange) {
   if (own.sendBytes != own.receiveBytes)
     throw Failure("rank " + std::to_string(interpreter_.network_->rank()) + " sends itself " + std::to_string(own.sendBytes) +
                   " bytes, but receives " + std::to_string(own.receiveBytes));
-  return exchangeInGroup(parts);
+  return traced(Engine::network, [&] { return exchangeInGroup(parts); });
 }
 
 bool Interpreter::Walk::execute(const OwnSlice& own) {
@@ -155,7 +188,7 @@ bool Interpreter::Walk::exchangeInGroup(const std::vector<RankBuffers>& parts) {
   const auto rank = static_cast<std::size_t>(network.rank());
   std::vector<RankBuffers> all(static_cast<std::size_t>(network.size()));
   std::copy(parts.begin(), parts.end(), all.begin() + static_cast<std::ptrdiff_t>(rank - rank % parts.size()));
-  return traced(Engine::network, [&] { return engines_.exchange(network, all, progress_); });
+  return engines_.exchange(network, all, progress_);
 }
 
 bool Interpreter::Walk::execute(const Record& record) {

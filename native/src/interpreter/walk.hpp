@@ -53,6 +53,10 @@ class Interpreter::Walk {
   CompiledKernel& kernelOfTile(const Loop& loop);
   // Of an iteration whose tile is the one before only what is not the same again.
   bool runTile(const Loop& loop, std::optional<PlainTile>& before);
+  // A message to each, and one of each.
+  bool exchangeWithEach(const AllToAll& all, const std::byte* send, std::byte* receive);
+  // In rounds, each with one other rank, after which twice as many ranks' bytes are here.
+  bool gatherByDoubling(const AllToAll& all, const std::byte* send, std::byte* receive);
   // With the ranks of this one's group, of as many as there are parts; nothing with any other.
   bool exchangeInGroup(const std::vector<RankBuffers>& parts);
 

@@ -136,6 +136,7 @@ class Reader : CodeCursor {
     of(used_, Engine::network) = true;
     AllToAll all;
     all.ranks = next();
+    all.apart = next();
     all.bytes = next();
     all.sendStride = next();
     all.receiveStride = next();
@@ -144,7 +145,7 @@ class Reader : CodeCursor {
     checkOutsideLoops("exchanges with ranks");
     std::array<ArenaRange, 2> ranges;
     placed([&] { ranges = checkAllToAll(all, limits_.arenaBytes); });
-    ranks_.insert(all.ranks);
+    ranks_.insert(all.ranks * all.apart);
     for (const ArenaRange& range : ranges) touch(Engine::network, range);
     return all;
   }

@@ -85,9 +85,10 @@ struct Copy {
 };
 
 // On the network engine: `bytes` to and from each rank, at places so far apart in the arena. Of
-// fewer ranks than there are, with those of its group: as many, one after the other.
+// fewer ranks than there are, with those of its group: as many, one after the other, or so many
+// `apart`.
 struct AllToAll {
-  std::int64_t ranks = 1, bytes = 0, sendStride = 0, receiveStride = 0;
+  std::int64_t ranks = 1, apart = 1, bytes = 0, sendStride = 0, receiveStride = 0;
   Offset send, receive;
 };
 

@@ -43,6 +43,8 @@ ArenaRange checkCopy(const Copy& copy, const OpenLoops& loops, std::int64_t aren
 std::array<ArenaRange, 2> checkAllToAll(const AllToAll& all, std::int64_t arenaBytes) {
   if (all.ranks < 1 || all.ranks > mostRanks || all.bytes < 1)
     throw Failure("exchanges " + text(all.bytes) + " bytes with each of " + text(all.ranks) + " ranks");
+  if (all.apart < 1 || all.apart > mostRanks / all.ranks)
+    throw Failure("exchanges with " + text(all.ranks) + " ranks that are " + text(all.apart) + " apart");
   if (all.sendStride < 0 || all.receiveStride < 0 || (all.ranks > 1 && all.receiveStride < all.bytes))
     throw Failure("receives " + text(all.bytes) + " bytes of each rank at places " + text(all.receiveStride) + " bytes apart");
   const ArenaRange sent = checkReach("sends", all.send, all.ranks, all.sendStride, all.bytes, arenaBytes);

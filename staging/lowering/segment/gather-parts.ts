@@ -7,7 +7,7 @@ export const startGathering = (builder: Builder, { bytes, ...buffer }: Buffer, p
   const received = builder.buffer(identity, parts * bytes)
   waitForEngine(builder, 'network', 'compute')
   builder.allToAll({
-    ...{ ranks: parts, bytes, sendStride: 0, receiveStride: bytes },
+    ...{ ranks: parts, apart: 1, bytes, sendStride: 0, receiveStride: bytes },
     send: arenaOperand({ bytes, ...buffer }),
     receive: arenaOperand(received)
   })

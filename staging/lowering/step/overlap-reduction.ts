@@ -24,13 +24,15 @@ export const createOverlappedReduction = (
   parameters: readonly ParameterTensor[],
   reduction: Reduction
 ): OverlappedReduction => {
-  const largest = parameters.flatMap(({ gradient }) => splitPieces(gradient!, reduction)).map(({ sliceBytes }) => sliceBytes)
-  const received: Buffer = builder.buffer({ kind: 'received-gradients' }, reduction.ranks * Math.max(0, ...largest))
+  const sizes = parameters.flatMap((parameter) =>
+    splitPieces(parameter, reduction).map(({ sliceBytes }) => reduction.addedBy(parameter).ranks * sliceBytes)
+  )
+  const received: Buffer = builder.buffer({ kind: 'received-gradients' }, Math.max(0, ...sizes))
   const added = new Set<ParameterTensor>()
   return {
     send: (parameter) => {
       waitForEngine(builder, 'network', 'compute')
-      for (const piece of splitPieces(parameter.gradient!, reduction)) {
+      for (const piece of splitPieces(parameter, reduction)) {
         sendPiece(builder, parameter, piece, received, reduction)
         addPiece(builder.networkLaunch, parameter, piece, received, reduction)
       }

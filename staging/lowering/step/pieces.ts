@@ -1,6 +1,8 @@
 import { gradientSlices, ranksOfImage, ranksOfOptimizer, reducingRanks } from '../../graph/objective'
-import type { Buffer } from '../ir/builder'
+import type { Segment } from '../../plans/plan'
+import type { ParameterTensor } from '../scope/parameter-tensor'
 import type { ModelScope } from '../scope/scope'
+import { listReplicated } from './replicated'
 
 /**
  * The most bytes that ranks exchange at once: larger messages are slower, and take memory of MPI's
@@ -18,11 +20,22 @@ export interface Piece {
   readonly sliceBytes: number
 }
 
-/** What of an objective decides how gradients are cut. */
+/** Ranks that add a gradient: all of them, or one of each group whose ranks all have the same. */
+export interface AddingRanks {
+  readonly ranks: number
+  /** How far apart they are. */
+  readonly apart: number
+  /** This rank's place among those that have the same. */
+  readonly place: number
+}
+
+/** How ranks add gradients. */
 export interface Reduction {
   readonly ranks: number
   /** Ranks that share the rows of an image, one after the other: they have the same moments. */
   readonly ranksOfImage: number
+  /** Which ranks add a parameter's gradient. */
+  readonly addedBy: (parameter: ParameterTensor) => AddingRanks
   /** Equal slices into which every gradient can be cut: a multiple of the ranks. */
   readonly slices: number
   /** Bytes of a gradient's element. */
@@ -32,23 +45,39 @@ export interface Reduction {
 }
 
 /** How ranks add gradients; undefined where no ranks do. */
-export const createReduction = ({ graph: { objective }, parameterBytes }: ModelScope): Reduction | undefined => {
+export const createReduction = (scope: ModelScope, segments: readonly Segment[]): Reduction | undefined => {
+  const { graph, parameterBytes } = scope
+  const { objective, shard } = graph
   const ranks = reducingRanks(objective)
   if (ranks === undefined) return undefined
-  const shardsOptimizer = ranksOfOptimizer(objective) !== undefined
-  return { ranks, ranksOfImage: ranksOfImage(objective), slices: gradientSlices(objective), parameterBytes, shardsOptimizer }
+  const replicated = new Set(shard === undefined ? [] : listReplicated(scope, segments))
+  const all: AddingRanks = { ranks, apart: 1, place: 0 }
+  const oneOfEach: AddingRanks = { ranks: ranks / (shard?.count ?? 1), apart: shard?.count ?? 1, place: shard?.index ?? 0 }
+  return {
+    ranks,
+    ranksOfImage: ranksOfImage(objective),
+    addedBy: (parameter) => (replicated.has(parameter) ? oneOfEach : all),
+    slices: gradientSlices(objective),
+    parameterBytes,
+    shardsOptimizer: ranksOfOptimizer(objective) !== undefined
+  }
 }
 
 /**
- * The pieces of a gradient, of which any number of ranks that shares the micro-batches takes equal
- * slices.
+ * The pieces of a parameter's gradient, of which each rank that adds it, or that updates its own,
+ * takes an equal slice.
  */
-export const splitPieces = ({ bytes }: Buffer, { ranks, slices, parameterBytes, shardsOptimizer }: Reduction): readonly Piece[] => {
+export const splitPieces = (
+  parameter: ParameterTensor,
+  { ranks: all, addedBy, slices, parameterBytes, shardsOptimizer }: Reduction
+): readonly Piece[] => {
+  const { bytes } = parameter.gradient!
+  const ranks = shardsOptimizer ? all : addedBy(parameter).ranks
   const unit = slices * parameterBytes
   const whole = Math.max(unit, Math.floor(mostPieceBytes / unit) * unit)
   return Array.from({ length: Math.ceil(bytes / whole) }, (_, index) => ({
     offset: index * whole,
-    sumOffset: (index * whole) / (shardsOptimizer ? ranks : 1),
+    sumOffset: (index * whole) / (shardsOptimizer ? all : 1),
     sliceBytes: Math.min(whole, bytes - index * whole) / ranks
   }))
 }

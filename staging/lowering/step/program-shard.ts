@@ -10,7 +10,7 @@ import { bufferText, tileIdentity, type BufferIdentity } from '../ir/buffer-iden
 import type { ModelScope } from '../scope/scope'
 import { listTensorsGatheredInParts, listTensorsPooledInParts } from '../segment/merge-statistics'
 import { toRanges } from '../scope/copies'
-import { trainableTensors } from '../scope/parameters'
+import { listReplicated } from './replicated'
 
 const labelBytes = 4
 
@@ -42,14 +42,13 @@ const sumsMerged = ({ graph, requiresGrad }: ModelScope, segments: readonly Segm
 
 /** What the verifier is told of the rank whose Program is lowered. */
 export const programShard = (scope: ModelScope, segments: readonly Segment[]): ProgramShard => {
-  const { graph, parameters } = scope
+  const { graph } = scope
   const target = targetShare(scope, segments)
-  const replicated = segments.filter((segment) => findShard(graph, segment) === undefined)
   return {
     ...graph.shard!,
     groups: reducingRanks(graph.objective)! / graph.shard!.count,
     ...(target && { target }),
-    replicated: replicated.flatMap(({ from, to }) => parameters.slice(from, to).flatMap(trainableTensors)).map(({ name }) => name),
+    replicated: listReplicated(scope, segments).map(({ name }) => name),
     merged: [...momentsMerged(scope, segments), ...sumsMerged(scope, segments)].map(bufferText)
   }
 }

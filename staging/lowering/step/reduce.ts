@@ -15,40 +15,48 @@ export const zero = (builder: Builder, buffer: Buffer): void =>
   builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: arenaOperand(buffer) })
 
 /**
- * Sends to each rank its slice of a piece of a gradient, and receives what all have of one's own.
+ * Sends to each rank that adds a gradient its slice of a piece of it, and receives what all have of
+ * one's own.
  */
 export const sendPiece = (
   builder: Builder,
-  { gradient }: ParameterTensor,
+  parameter: ParameterTensor,
   { offset, sliceBytes }: Piece,
   received: Buffer,
-  { ranks }: Reduction
-): void =>
+  { addedBy, shardsOptimizer }: Reduction
+): void => {
+  const { ranks, apart, place } = addedBy(parameter)
+  // Each rank updates slices of its own, those too that have the same gradient.
+  const [first, stride] = shardsOptimizer ? [place, apart] : [0, 1]
   builder.allToAll({
-    ...{ ranks, bytes: sliceBytes, sendStride: sliceBytes, receiveStride: sliceBytes },
-    send: arenaOperand(gradient!, offset),
+    ...{ ranks, apart, bytes: sliceBytes, sendStride: stride * sliceBytes, receiveStride: sliceBytes },
+    send: arenaOperand(parameter.gradient!, offset + first * sliceBytes),
     receive: arenaOperand(received)
   })
+}
 
-/** Adds what all ranks have sent of one's own slice to its sum, in the order of ranks. */
+/** Adds what ranks have sent of one's own slice to its sum, in their order. */
 export const addPiece = (
   launch: Builder['networkLaunch'],
-  { sum }: ParameterTensor,
+  parameter: ParameterTensor,
   { sumOffset, sliceBytes }: Piece,
   received: Buffer,
-  { ranks, parameterBytes }: Reduction
-): void => addParts(launch, ranks, sliceBytes / parameterBytes, arenaOperand(received), arenaOperand(sum!, sumOffset))
+  { addedBy, parameterBytes }: Reduction
+): void =>
+  addParts(launch, addedBy(parameter).ranks, sliceBytes / parameterBytes, arenaOperand(received), arenaOperand(parameter.sum!, sumOffset))
 
 /** Adds the gradients of all ranks to the slices that this one keeps of their sums. */
 const reduceGradients = (builder: Builder, parameters: readonly ParameterTensor[], reduction: Reduction): void => {
-  const { ranks } = reduction
+  const { addedBy } = reduction
   const pieces = parameters.flatMap((parameter) => {
-    const own = splitPieces(parameter.gradient!, reduction)
+    const own = splitPieces(parameter, reduction)
     return own.map((piece, index) => ({ ...piece, parameter, isLast: index === own.length - 1 }))
   })
   // One is received while the one before is added.
   const buffers = pieces.slice(0, 2).map((_, parity) => {
-    const largest = Math.max(...pieces.map(({ sliceBytes }, index) => (index % 2 === parity ? ranks * sliceBytes : 0)))
+    const largest = Math.max(
+      ...pieces.map(({ sliceBytes, parameter }, index) => (index % 2 === parity ? addedBy(parameter).ranks * sliceBytes : 0))
+    )
     return builder.buffer({ kind: 'received-gradients' }, largest)
   })
   const bufferOf = (index: number): Buffer => buffers[index % 2]!
@@ -85,7 +93,7 @@ const reduceMoments = (scope: ModelScope, builder: Builder, { ranks, ranksOfImag
       zero(builder, received)
       waitForEngine(builder, 'network', 'compute')
       builder.allToAll({
-        ...{ ranks, bytes, sendStride: 0, receiveStride: bytes },
+        ...{ ranks, apart: 1, bytes, sendStride: 0, receiveStride: bytes },
         send: arenaOperand(moments, first * momentBytes),
         receive: arenaOperand(received)
       })
@@ -112,15 +120,16 @@ export const emitReduce = (scope: ModelScope, builder: Builder, reduction: Reduc
 }
 
 /**
- * Gathers what all ranks have slices of, beside what computes; returns what waits for it.
+ * Gathers what ranks have slices of in the place of a parameter's gradient, beside what computes;
+ * returns what waits for it.
  */
-export const gatherPieces = (builder: Builder, slices: Buffer, whole: Buffer, reduction: Reduction): (() => void) => {
-  const { ranks } = reduction
-  for (const { offset, sumOffset, sliceBytes } of splitPieces(whole, reduction))
+export const gatherPieces = (builder: Builder, parameter: ParameterTensor, slices: Buffer, reduction: Reduction): (() => void) => {
+  const { ranks, apart } = reduction.shardsOptimizer ? { ranks: reduction.ranks, apart: 1 } : reduction.addedBy(parameter)
+  for (const { offset, sumOffset, sliceBytes } of splitPieces(parameter, reduction))
     builder.allToAll({
-      ...{ ranks, bytes: sliceBytes, sendStride: 0, receiveStride: sliceBytes },
+      ...{ ranks, apart, bytes: sliceBytes, sendStride: 0, receiveStride: sliceBytes },
       send: arenaOperand(slices, sumOffset),
-      receive: arenaOperand(whole, offset)
+      receive: arenaOperand(parameter.gradient!, offset)
     })
   const gathered = builder.freshEvent()
   builder.record('network', gathered)

@@ -28,7 +28,7 @@ export const updateSlices = (
 ): void => {
   const { ranks, parameterBytes } = reduction
   const pieces = parameters.flatMap((parameter) =>
-    splitPieces(parameter.buffer, reduction).map((piece): OwnPiece => ({ ...piece, parameter, state: stateOf(parameter) }))
+    splitPieces(parameter, reduction).map((piece): OwnPiece => ({ ...piece, parameter, state: stateOf(parameter) }))
   )
   const buffers = pieces.slice(0, 2).map((_, parity) => {
     const slices = pieces.filter((_, index) => index % 2 === parity).map(({ sliceBytes }) => sliceBytes)
@@ -50,7 +50,7 @@ export const updateSlices = (
     })
     waitForEngine(builder, 'network', 'compute')
     builder.allToAll({
-      ...{ ranks, bytes: sliceBytes, sendStride: 0, receiveStride: sliceBytes },
+      ...{ ranks, apart: 1, bytes: sliceBytes, sendStride: 0, receiveStride: sliceBytes },
       send: own,
       receive: arenaOperand(parameter.buffer, offset)
     })
@@ -68,18 +68,19 @@ export const updateSlices = (
  */
 export const restoreSlices = (
   builder: Builder,
-  { gradient }: ParameterTensor,
+  parameter: ParameterTensor,
   state: Buffer,
   reduction: Reduction,
   fill: (whole: UnplacedOperand) => void
 ): void => {
   // What fills slices up is zero.
-  zero(builder, gradient!)
-  fill(arenaOperand(gradient!))
-  for (const { offset, sumOffset, sliceBytes } of splitPieces(gradient!, reduction))
+  const whole = parameter.gradient!
+  zero(builder, whole)
+  fill(arenaOperand(whole))
+  for (const { offset, sumOffset, sliceBytes } of splitPieces(parameter, reduction))
     builder.ownSlice({
       ...{ ranks: reduction.ranks, bytes: sliceBytes },
-      from: arenaOperand(gradient!, offset),
+      from: arenaOperand(whole, offset),
       to: arenaOperand(state, sumOffset)
     })
 }
@@ -90,13 +91,13 @@ export const restoreSlices = (
  */
 export const gatherSlices = (
   builder: Builder,
-  { gradient }: ParameterTensor,
+  parameter: ParameterTensor,
   state: Buffer,
   reduction: Reduction,
   use: (whole: UnplacedOperand) => void
 ): void => {
   waitForEngine(builder, 'network', 'compute')
-  gatherPieces(builder, state, gradient!, reduction)()
-  use(arenaOperand(gradient!))
-  zero(builder, gradient!)
+  gatherPieces(builder, parameter, state, reduction)()
+  use(arenaOperand(parameter.gradient!))
+  zero(builder, parameter.gradient!)
 }

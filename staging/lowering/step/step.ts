@@ -21,11 +21,11 @@ import { createPersistentTensors, groupOptimizerStates, type UnplacedPersistentT
 import { emitBackward } from '../segment/backward'
 import { emitForward } from '../segment/forward'
 import { forwardPass, type SegmentCode } from '../segment/segment-code'
-import { createReduction } from './pieces'
+import type { Reduction } from './pieces'
 import { createOverlappedReduction, type OverlappedReduction } from './overlap-reduction'
 import { createOptimizerUpdates } from './optimizer-updates'
 import { paceReduction } from './pace-reduction'
-import { emitReduce, zero } from './reduce'
+import { emitReduce } from './reduce'
 import { possibleSwaps, withSwaps } from './swap'
 import { emitUpdate, updateStepIo } from './update'
 
@@ -58,9 +58,7 @@ export const bindSegments = (
   return { segments: bound, rematerialize: (codes, before) => rematerialize(scope, codes, before, between) }
 }
 
-/**
- * What is replicated on every rank is the first one's: the others leave nothing of it to be added.
- */
+/** A loss that every rank computes whole is the first one's: the others leave nothing of it. */
 const isLeftToFirstRank = ({ graph }: ModelScope, { segment }: SegmentCode): boolean =>
   graph.shard !== undefined && graph.shard.index > 0 && findShard(graph, segment) === undefined
 
@@ -79,20 +77,17 @@ const emitStep = (
   const { objective } = graph
   const updates =
     objective.kind === 'train' ? createOptimizerUpdates(builder, pool, objective.optimizer, persistentTensors, parameterBytes) : undefined
-  const finishIn =
-    (code: SegmentCode) =>
-    (parameter: ParameterTensor, gradient: Buffer): void => {
-      if (isLeftToFirstRank(scope, code)) zero(builder, gradient)
-      overlapped?.send(parameter)
-      if (objective.kind === 'gradients')
-        return reorderParameter(
-          builder,
-          parameter,
-          [arenaOperand(gradient), parameter.layout],
-          [stepIoOperand(stepIo.gradient(parameter.name)), 'plain']
-        )
-      if (parameter.gradient === undefined) updates?.update(parameter, gradient)
-    }
+  const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
+    overlapped?.send(parameter)
+    if (objective.kind === 'gradients')
+      return reorderParameter(
+        builder,
+        parameter,
+        [arenaOperand(gradient), parameter.layout],
+        [stepIoOperand(stepIo.gradient(parameter.name)), 'plain']
+      )
+    if (parameter.gradient === undefined) updates?.update(parameter, gradient)
+  }
   builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: stepIoOperand(stepIo.loss) })
   if (scope.requiresGrad[0]!)
     builder.launch<'zero'>(
@@ -103,7 +98,7 @@ const emitStep = (
   for (const [index, code] of [...segments.entries()].reverse()) {
     const first = 1 + segments.slice(0, index).findLastIndex(({ segment }) => segment.rematerialize !== true)
     if (code.segment.rematerialize !== true) rematerialize(segments.slice(first, index), code)
-    emitBackward(scope, code, kept[index], finishIn(code))
+    emitBackward(scope, code, kept[index], finish)
   }
   if (isLeftToFirstRank(scope, segments.at(-1)!))
     builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: stepIoOperand(stepIo.loss) })
@@ -125,7 +120,8 @@ export const emitSections = (
   pool: Pool,
   bound: BoundSegments,
   persistentTensors: readonly UnplacedPersistentTensor[],
-  { swapSchedule = [], overlapReduction }: Pick<Plan, 'swapSchedule' | 'overlapReduction'>
+  { swapSchedule = [], overlapReduction }: Pick<Plan, 'swapSchedule' | 'overlapReduction'>,
+  reduction: Reduction | undefined
 ): readonly UnplacedSection[] => {
   const { graph, device } = scope
   const { objective } = graph
@@ -135,7 +131,6 @@ export const emitSections = (
     return { name, code: evaluate.code(), stepIo: layoutEvaluationIo(graph, device) }
   }
   if (objective.kind === 'evaluate') return [evaluation('step')]
-  const reduction = createReduction(scope)
   const parameters = scope.parameters.flatMap(trainableTensors)
   const overlapped =
     reduction !== undefined && overlapReduction ? createOverlappedReduction(scope.builder, parameters, reduction) : undefined

@@ -6,7 +6,7 @@ import { contiguousCopy } from '../ir/contiguous-copy'
 import { waitForEngine } from '../ir/wait-for-engine'
 import { reorderParameter } from '../scope/parameters'
 import { isOptimizerState, isZeroBetweenUpdates, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
-import { createReduction } from './pieces'
+import type { Reduction } from './pieces'
 import { zero } from './reduce'
 import { gatherSlices, restoreSlices } from './shard-optimizer'
 import type { UnplacedSection } from './step'
@@ -27,11 +27,11 @@ export const transferSection = (
   scope: ModelScope,
   pool: Pool,
   persistentTensors: readonly UnplacedPersistentTensor[],
-  direction: 'restore' | 'save'
+  direction: 'restore' | 'save',
+  reduction: Reduction | undefined
 ): UnplacedSection => {
   const builder: Builder = createBuilder(pool)
   const { parameterBytes, device } = scope
-  const reduction = createReduction(scope)
   const entries: StepIoEntry[] = []
   let offset = 0
   for (const tensor of persistentTensors) {

@@ -17,7 +17,7 @@ export const updateStepIo = ({ clipNorm }: Training): { readonly bytes: number; 
 
 /** Gathers the sums of all gradients, one after the other; returns what waits for each. */
 const gatherAll = (builder: Builder, parameters: readonly ParameterTensor[], reduction: Reduction | undefined): readonly (() => void)[] =>
-  reduction === undefined ? [] : parameters.map(({ gradient, sum }) => gatherPieces(builder, sum!, gradient!, reduction))
+  reduction === undefined ? [] : parameters.map((parameter) => gatherPieces(builder, parameter, parameter.sum!, reduction))
 
 /**
  * The norm of all gradients before they are clipped, which ranks gather first; leaves their sum of
