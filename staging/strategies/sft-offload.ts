@@ -4,13 +4,14 @@ import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { requestedTiles } from '../graph/directives'
 import { alignUp } from '../placement/placement'
-import { memoize } from '../memoize'
+import { lazy, memoize } from '../memoize'
 import { hoistPoolAboveRelu } from '../graph/order'
 import { outputBytes } from './find-segments'
 import { loadMargin, waitMargin } from './least-kept'
 import { noWait, peakOccupancy, targets, withSchedules } from './swap-intervals'
 import { wholeGraph } from './plain'
 import { withRematerialization } from './rematerialize'
+import { withVariants } from './variants'
 import { fastestKept, fastestWithin } from './sft'
 import type { PlanGroup, ScheduledSegmentation, Search, Segmentation, Strategy } from './strategy'
 
@@ -76,6 +77,18 @@ const keptRatios = [1.15, 1.5, 2, 3]
 /** Segments that keep less are tried where transfers take so many times as long as computing. */
 const movingRatio = 1.05
 
+/**
+ * Where what passes in bands makes segments take so many times as long as computing whole would,
+ * those are tried too for which a byte that moves is priced, within these shares of the bytes for
+ * a segment: what moves waits in turn for what passes.
+ */
+const streamingRatio = 1.5
+const pricedShares = [1, 0.5]
+
+/** Nanoseconds in which a byte leaves and comes back. */
+const movingNanoseconds = ({ linkBytesPerSecond: link, copyBytesPerSecond: copies }: DeviceModel): number =>
+  [link, ...(copies === undefined ? [] : [copies])].reduce((sum, { toHost, toDevice }) => sum + 1e9 / toHost + 1e9 / toDevice, 0)
+
 /** What was found for a target: nanoseconds of its segments, or none within so many. */
 interface Tried {
   readonly target: number
@@ -86,7 +99,8 @@ interface Tried {
  * sft without memory for what is kept from forward to backward: for each target the segments of
  * least time whose own tensors fit it. What stands between them waits on the host by ordered
  * no-wait schedules (Beaumont 2020, Proposition 1), so that tiles, recomputation and transfers are
- * decided together. Where that takes longer than computing, segments that keep less are tried too.
+ * decided together. Where that takes longer than computing, segments that keep or move less are
+ * tried too.
  */
 export const sftOffload: Strategy = {
   order: hoistPoolAboveRelu,
@@ -102,7 +116,7 @@ export const sftOffload: Strategy = {
     // One is a part of another: how many they are tells them apart.
     const sets = new Map([new Set<number>(), ...ownBytes.map(onHostFor)].map((onHost) => [onHost.size, onHost]))
     const scheduledOf = memoize(
-      ([segments]: readonly [Segmentation, ReadonlySet<number>]) => JSON.stringify(segments),
+      ([segments, onHost]: readonly [Segmentation, ReadonlySet<number>]) => JSON.stringify([segments, onHost.size]),
       ([segments, onHost]): ScheduledSegmentation =>
         withSchedules(
           search,
@@ -118,13 +132,25 @@ export const sftOffload: Strategy = {
           .within(search.persistentBytes + ratio * (target - search.persistentBytes), limit, target)
           .slice(0, 1)
       )
+    const computing = lazy(() => {
+      const [whole] = withVariants(search.variants, wholeGraph(graph))
+      return whole!.reduce((sum, segment) => sum + estimate(segment)!.nanoseconds(), 0)
+    })
     return [...sets.values()].flatMap((onHost) => {
       const { within: segmentsWithin } = fastestWithin(search, onHost)
+      const priced = lazy(() => fastestWithin(search, onHost, movingNanoseconds(device)))
+      /** Segments that move less beside what passes in bands. */
+      const movingLess = (target: number): readonly Segmentation[] =>
+        pricedShares.flatMap((share) =>
+          priced()
+            .within(search.persistentBytes + share * (target - search.persistentBytes))
+            .slice(0, 1)
+        )
       const nanosecondsOf = (segments: Segmentation): number =>
         segments.reduce((sum, segment) => sum + estimate(segment, onHost)!.nanoseconds(), 0)
       const tried: Tried[] = []
       return ownBytes
-        .filter((bytes) => onHost.size === 0 || onHost.size === onHostFor(bytes).size)
+        .filter((bytes) => onHost.size <= onHostFor(bytes).size)
         .map((target): PlanGroup => ({
           target,
           scheduled: (slowest) => {
@@ -140,13 +166,14 @@ export const sftOffload: Strategy = {
               fastest !== undefined &&
               onHost.size === 0 &&
               scheduledOf([fastest, onHost]).aboutNanoseconds(target) > movingRatio * leastNanoseconds
-            const less = isMoving ? keepingLess(target, limit).map((segments) => scheduledOf([segments, onHost])) : []
+            const isStreaming = fastest !== undefined && onHost.size > 0 && leastNanoseconds > streamingRatio * computing()
+            const less = isMoving ? keepingLess(target, limit) : isStreaming ? movingLess(target).filter(isLimited) : []
             const moving = found.filter(isLimited).flatMap((segments) => {
               const scheduled = scheduledOf([segments, onHost])
               const again = withRematerialization(search, segments, tensorBytes, onHost).filter(isLimited)
               return [scheduled, ...again.map((repeating) => needingMore(scheduledOf([repeating, onHost]), scheduled))]
             })
-            return [...moving, ...less]
+            return [...moving, ...less.map((segments) => scheduledOf([segments, onHost]))]
           }
         }))
     })

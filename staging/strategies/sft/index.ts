@@ -51,10 +51,11 @@ const maxBlocks = 8
  * capacity up to the target; for each segment the tile counts are searched; a shortest path over
  * (position, bytes resident) picks the checkpoints and grids of least predicted time. `checkpoint`
  * and `tile` in the model are obeyed. Where what is kept waits on the host, the target is for each
- * segment by itself; the tensors `onHost` are there throughout, but for bands of rows. None where
- * all take more than `slowest` nanoseconds.
+ * segment by itself; the tensors `onHost` are there throughout, but for bands of rows, and a byte
+ * that is kept adds `price` nanoseconds to a segment's time. None where all take more than
+ * `slowest`, with that.
  */
-export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): SegmentationSearch => {
+export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, price = 0): SegmentationSearch => {
   const { graph, device, persistentBytes } = search
   const scope = createModelScope(graph, device, createPool())
   const sizes = outputBytes(scope)
@@ -106,15 +107,16 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
     for (const from of route.positions)
       for (const to of route.from(from)) {
         const { aboutNanoseconds, leastNanoseconds, leastKeptBytes, within } = segments.optionsOf({ from, to })
+        const priceOf = (keptBytes: number): number => (to === end ? 0 : price * keptBytes)
         const [tiles, after, leastAfter] = [mayTile(from), labels.get(to)!, least(to)]
         for (const before of labels.get(from)!) {
-          const slack = limit - before.nanoseconds - leastAfter(before.savedBytes + leastKeptBytes)
+          const slack = limit - before.nanoseconds - leastAfter(before.savedBytes + leastKeptBytes) - priceOf(leastKeptBytes)
           if (slack < 0 || aboutNanoseconds() > slack) continue
           const available = Math.min(own, target - before.savedBytes) - persistentBytes
           if (leastNanoseconds(available) > slack) continue
           for (const { segment, keptBytes, nanoseconds } of within(available, tiles ? slack : -Infinity)) {
             const savedBytes = holdsKept ? roundBytes(before.savedBytes + keptBytes()) : 0
-            const sum = before.nanoseconds + nanoseconds()
+            const sum = before.nanoseconds + nanoseconds() + priceOf(keptBytes())
             if (sum + leastAfter(savedBytes) <= limit) insert(after, { savedBytes, nanoseconds: sum, last: { segment, before } })
           }
         }
@@ -138,7 +140,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): Seg
   const leastWithin = (target: number, route: Route): LeastTime => {
     const room = target - persistentBytes
     const standing = (position: number): number => liveTensors(graph, position).reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
-    return leastTimes(route, { bytes: room, from: (position) => (holdsKept ? room - standing(position) : room), holdsKept })
+    return leastTimes(route, { bytes: room, from: (position) => (holdsKept ? room - standing(position) : room), holdsKept, price })
   }
   /** What was found, or that nothing is faster than that, by targets. */
   const known: { readonly target: number; readonly own: number; readonly nanoseconds: number }[] = []

@@ -23,6 +23,8 @@ interface Room {
   readonly from: (position: number) => number
   /** Whether what is kept until backward is a part of it. */
   readonly holdsKept: boolean
+  /** Nanoseconds of a byte that is kept, in the times that are bounded. */
+  readonly price: number
 }
 
 /**
@@ -69,12 +71,13 @@ const leastSums = ({ positions, from }: Route, costOf: (from: number, to: number
  * Bounds what the rest of a step takes by what it may still keep: for any price of a byte, time and
  * the price of what is kept, less the price of all bytes that are left (Lagrange's relaxation).
  */
-export const leastTimes = (route: Route, { bytes, from, holdsKept }: Room): LeastTime => {
+export const leastTimes = (route: Route, { bytes, from, holdsKept, price: own }: Room): LeastTime => {
   const { positions, optionsOf } = route
   const end = positions[positions.length - 1]!
   const alone = leastSums(route, (start, to) => {
-    const { aboutNanoseconds, leastNanoseconds } = optionsOf(start, to)
-    return { about: aboutNanoseconds(), least: () => leastNanoseconds(from(start)) }
+    const { aboutNanoseconds, leastNanoseconds, leastKeptBytes } = optionsOf(start, to)
+    const kept = to === end ? 0 : own * leastKeptBytes
+    return { about: aboutNanoseconds() + kept, least: () => leastNanoseconds(from(start)) + kept }
   })
   if (!holdsKept) return (position) => () => alone.get(position)!
   const priced = computePrices(route).map((price) => {
