@@ -24,12 +24,13 @@ const fail = (json: boolean, failure: Failure): void => {
 /** Lets what happened meanwhile be heard where the addon, which listens by itself, is not built. */
 const listen = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Commands that the processes of a launcher run together; of all others the first runs alone. */
-const ofRanks: readonly CommandName[] = ['train', 'predict', 'profile']
+/** Whether the processes of a launcher run a command together; all else the first runs alone. */
+const isOfRanks = (name: CommandName, options: object): boolean =>
+  name === 'train' || name === 'predict' || (name === 'profile' && 'network' in options)
 
 /** Runs a command and prints its answer or its failure. */
 const answer: Run = async (name, options, words) => {
-  if (!ofRanks.includes(name) && launchedRank(process.env) > 0) return
+  if (!isOfRanks(name, options) && launchedRank(process.env) > 0) return
   const { json } = words
   const result = runCommand(name, options, words)
   await listen()

@@ -161,8 +161,11 @@ type CheckedPeak<P extends PlanInFile> = [P['budget']] extends [number]
     ? CheckedInputBytes<P>
     : Invalid<`the peak of ${P['peak']} bytes is over the budget of ${P['budget']}`>
   : CheckedInputBytes<P>
-/** A segment without tiles takes the whole input. */
-type CheckedInputBytes<P extends PlanInFile> = P['segments'] extends readonly [{ readonly grid: Untiled }, ...unknown[]]
+/** A segment without tiles takes the whole input, unless ranks may have a part of it each. */
+type CheckedInputBytes<P extends PlanInFile> = P['segments'] extends readonly [
+  { readonly grid: Untiled; readonly shards?: undefined },
+  ...unknown[]
+]
   ? Lte<InputBytes<P>, P['peak']> extends true
     ? unknown
     : Invalid<`the plan's peak is ${P['peak']} bytes, but its input alone needs ${InputBytes<P>}`>

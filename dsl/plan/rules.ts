@@ -44,11 +44,11 @@ const elementBytes: Readonly<Record<string, number>> = { bf16: 2, float64: 8 }
 
 /**
  * Returns one sentence on why a plan whose first segment takes the whole input needs more than it
- * says, or undefined where all is right.
+ * says, or undefined where all is right. Ranks may have a part of it each.
  */
-const validateInputBytes = ({ input, peak, segments, device }: PlanFile): string | undefined => {
+const validateInputBytes = ({ input, peak, segments: [first], device }: PlanFile): string | undefined => {
   const bytes = input.reduce((product, extent) => product * extent, elementBytes[device.precision] ?? 4)
-  const isWhole = segments[0] !== undefined && tiledDims(segments[0].grid).length === 0
+  const isWhole = first !== undefined && first.shards === undefined && tiledDims(first.grid).length === 0
   return isWhole && peak < bytes ? `the plan's peak is ${peak} bytes, but its input alone needs ${bytes}` : undefined
 }
 

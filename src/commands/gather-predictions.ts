@@ -1,6 +1,8 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Failure, Outcome } from '../failure'
+import { type Extent2, extentText } from '../images/resolution'
 import type { ImagePrediction } from '../option-tables/predict-options'
 import { type Ranks, allGatherJson } from '../ranks/ranks'
 import type { PredictedKind } from '../predicting/prediction'
@@ -58,11 +60,56 @@ const joinPredictions = (parts: readonly Predictions[]): Predictions => {
   }
 }
 
+/** What there is to predict: pixels, and extents, of which each is planned. */
+export interface Work {
+  readonly pixels: number
+  readonly extents: number
+}
+
+/** The work that some images are. */
+export const workOf = (images: readonly Extent2[]): Work => ({
+  pixels: images.reduce((sum, { height, width }) => sum + height * width, 0),
+  extents: new Set(images.map(extentText)).size
+})
+
+/**
+ * Milliseconds that the rank with the most work takes at the pace of one that did some of it in so
+ * many; Infinity where that one did nothing, and so has no pace.
+ */
+export const busiestMilliseconds = (all: readonly Work[], done: Work, milliseconds: number): number => {
+  const timesOf = ({ pixels, extents }: Work): number => Math.max(pixels / done.pixels, extents / done.extents)
+  return done.pixels === 0 ? Infinity : milliseconds * all.map(timesOf).reduce((most, times) => Math.max(most, times), 0)
+}
+
+/**
+ * Adds the work of every rank, by rank, to what this one has opened; the failure of the first that
+ * fails, on all of them.
+ */
+export const gatherWork =
+  <A>(ranks: Ranks | undefined, imagesOf: (opened: A) => readonly Extent2[]) =>
+  (opening: Outcome<A>): Outcome<A & { readonly work: readonly Work[] }> =>
+  async () => {
+    const opened = await opening()
+    const gathering = () => allGatherJson(ranks, E.map((own: A) => workOf(imagesOf(own)))(opened))
+    // Reading weights and images' headers may take any time, unless it is said otherwise.
+    const work = await (ranks === undefined ? gathering : ranks.whileExpecting(Infinity)(gathering))()
+    return E.isLeft(work) ? work : E.map((own: A) => ({ ...own, work: work.right }))(opened)
+  }
+
 /**
  * The predictions of all ranks, in the order of the list, on each of them, or the failure of the
- * first that fails; those of the only process where there are no ranks.
+ * first that fails; those of the only process where there are no ranks. What a rank has found once
+ * it is done with its own says how long it waits for the others, which have `work`.
  */
 export const gatherPredictions =
-  (ranks: Ranks | undefined) =>
-  (own: Outcome<Predictions>): Outcome<Predictions> =>
-    pipe(async () => allGatherJson(ranks, await own()), TE.map(joinPredictions))
+  (ranks: Ranks | undefined, work: readonly Work[], found: Predictions) =>
+  (predicting: Outcome<unknown>): Outcome<Predictions> =>
+    pipe(async () => {
+      const begun = performance.now()
+      const own = E.map(() => found)(await predicting())
+      const gathering = (): Promise<E.Either<Failure, readonly Predictions[]>> => allGatherJson(ranks, own)
+      if (ranks === undefined) return gathering()
+      // What it took counts planning too, which no prediction does.
+      const done = workOf(found.images.map(([, image]) => image))
+      return ranks.whileExpecting(busiestMilliseconds(work, done, performance.now() - begun))(gathering)()
+    }, TE.map(joinPredictions))

@@ -14,7 +14,7 @@ import { sourceFor } from '../predicting/input-channels'
 import type { ImagePrediction } from '../option-tables/predict-options'
 import type { Planned } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
-import { type Predictions, type UsedByImages, gatherPredictions, addUsage } from './gather-predictions'
+import { type Predictions, type UsedByImages, addUsage, gatherPredictions, gatherWork } from './gather-predictions'
 import { windowHostBytes } from '../predicting/input'
 import { type ListedImage, listImages } from '../predicting/listed-images'
 import { type PlannedPrediction, planForward, planPrediction, planScores } from '../predicting/plan-images'
@@ -282,14 +282,14 @@ export const predictImages = (options: DecodedPredictOptions, ranks?: Ranks): Ou
       )
     ),
     TE.let('run', ({ prepared }): Run => ({ ...prepared, options, wanted, progress })),
-    TE.chainFirst(({ run, listed }) =>
+    TE.bind('jobs', ({ run, listed }) => openAll(run, ownImages(listed, ranks))),
+    gatherWork(ranks, ({ jobs }) => jobs.map(({ source }) => source.header)),
+    TE.chain(({ run, jobs, work }) =>
       pipe(
-        openAll(run, ownImages(listed, ranks)),
-        TE.chain((jobs) => TE.traverseSeqArray((images: readonly Job[]) => predictAlike(run, images))(Object.values(byExtent([...jobs]))))
+        TE.traverseSeqArray((images: readonly Job[]) => predictAlike(run, images))(Object.values(byExtent([...jobs]))),
+        gatherPredictions(ranks, work, progress.found)
       )
     ),
-    TE.map((): Predictions => progress.found),
-    gatherPredictions(ranks),
     TE.chainFirst((predictions) => (ranks === undefined || ranks.rank === 0 ? writeTable(options, predictions) : TE.right(undefined))),
     TE.chainEitherK((predictions) => makeReport(options, predictions))
   )

@@ -32,7 +32,9 @@ export const profileNetworkAmong = (ranks: Ranks): Outcome<NetworkReport> =>
   ranks.size === 1
     ? TE.left(inputFailure(alone))
     : pipe(
+        // No message takes as long as ranks wait beside what is predicted.
         measureRates(ranks),
+        ranks.whileExpecting(0),
         TE.chainFirst(({ measured }) => agreeAfter(ranks)(ranks.rank === 0 ? writeNetwork(measured) : TE.right(undefined))),
         TE.map(({ measured, rates: { bytesPerSecond, latencySeconds } }) => ({
           ...measured,

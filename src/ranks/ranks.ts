@@ -23,7 +23,7 @@ export interface Ranks {
   readonly expectUpdates: (predictedMilliseconds: number) => void
   /**
    * Runs what all ranks take part in, such as a validation, of which one is predicted to take so
-   * many milliseconds by itself: the others wait as much longer for it.
+   * many milliseconds by itself: the others wait as much longer for it, for ever where Infinity.
    */
   readonly whileExpecting: (predictedMilliseconds: number) => <A>(outcome: Outcome<A>) => Outcome<A>
   /** Ends this rank's part with the process's exit status. */
@@ -74,13 +74,14 @@ const besideUpdates = 60_000
 const timesPrediction = 20
 
 /**
- * Ranks over a network. `mostWait`: milliseconds that they wait for one another while they train; 0
- * for ever.
+ * Ranks over a network. `mostWait`: milliseconds that they wait for one another where they do not
+ * wait for ever, in place of what is predicted; 0 for ever.
  */
 export const createRanks = (network: Network, mostWait?: number): Ranks => {
   let areAgreed = false
   let ofUpdates = 0
-  const expect = (predicted: number): void => network.limitWaits(mostWait ?? Math.ceil(besideUpdates + timesPrediction * predicted))
+  const waitFor = (predicted: number): number => (predicted === Infinity ? 0 : Math.ceil(besideUpdates + timesPrediction * predicted))
+  const expect = (predicted: number): void => network.limitWaits(mostWait ?? waitFor(predicted))
   return {
     rank: network.rank,
     size: network.size,

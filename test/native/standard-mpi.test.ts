@@ -1,21 +1,13 @@
 /** The binary interface that MPI 5.0 has standardised, of a library that this builds. */
-import { spawnSync } from 'node:child_process'
-import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openNetwork, openSession } from '../../native'
 import type { Instruction } from '../../staging/program/program'
 import { must } from '../must'
-import { temporaryFolder } from '../src/temporary-folder'
 import { at, left, parameters, programOf } from './program'
+import { buildStandardMpi } from './standard-mpi'
 
-const path = join(temporaryFolder(), 'libmpi_abi.so.1')
-const { status, stderr } = spawnSync(
-  process.env['CXX'] ?? 'c++',
-  ['-shared', '-fPIC', '-std=c++17', join(__dirname, 'standard_mpi.cpp'), '-o', path],
-  { encoding: 'utf8' }
-)
-assert.is(status, 0, stderr)
+const path = buildStandardMpi()
 
 test('ranks meet by the standard interface, and one that does not come is said to hang', async () => {
   const network = must(openNetwork({ kind: 'mpich', path }))

@@ -9,7 +9,7 @@ export const narrow = ({ name, layers }: Model, divisor: number): Model => ({
   name,
   layers: mapOps(layers, (layer) => {
     const { out } = layer.args as { readonly out?: number }
-    return layer.op === 'conv2d' && out !== undefined
+    return (layer.op === 'conv2d' || layer.op === 'convTranspose2d') && out !== undefined
       ? { op: layer.op, args: { ...layer.args, out: Math.ceil(out / divisor) } as AnyLayer['args'] }
       : layer
   })

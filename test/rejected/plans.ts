@@ -59,8 +59,9 @@ const right = { ...made, input, layers, order, budget: 1000000, peak: 900000, se
 const interval = { tensor: 'output of features.2', swapOut: 'forward 1', freed: 'forward scores', swapIn: 'backward loss' } as const
 
 // This one is right, and so are the pool before its rectifier, no budget, a batch in tiles to the
-// end, convolutions by Winograd, tiles that are loaded ahead, rows that ranks share, a segment that
-// runs forward again and leaves outputs on the host, and a swap schedule.
+// end, convolutions by Winograd, tiles that are loaded ahead, rows that ranks share, of which each
+// takes less than the whole input, a segment that runs forward again and leaves outputs on the
+// host, and a swap schedule.
 export const accepted = [
   planFor(network)(right),
   planFor(network)({ ...right, order: [0, 2, 1, 3, 4, 5, 6, 7], segments: [{ ...first, checkpoint: 'features.1' }, second, last] }),
@@ -87,6 +88,11 @@ export const accepted = [
       { ...second, shards: { B: 4, H: 1 } },
       { ...last, shards: { B: 4, H: 1 } }
     ]
+  }),
+  planFor(network)({
+    ...right,
+    segments: [{ ...first, grid: whole, shards: { B: 1, H: 4 } }, second, last],
+    peak: 60000
   }),
   planFor(network)({
     ...right,

@@ -147,6 +147,13 @@ withLauncher('of a command that ranks do not share the first alone answers', asy
   assert.is(JSON.parse(stdout).strategy, 'auto')
 })
 
+withLauncher("of a model's kernels, which ranks would measure at once, the first measures and answers alone", async () => {
+  const profile = [command.script, 'profile', command.model, '--threads', '1', '--json']
+  const { status, stdout, stderr } = await launch(2, profile, undefined, { XDG_CACHE_HOME: at('cache') })
+  assert.is(status, 0, stderr)
+  assert.ok(JSON.parse(stdout).measured > 0)
+})
+
 withLauncher('a time that ranks are to wait must be one', async () => {
   const ended = await launch(1, trainOf('--steps', '1'), undefined, { TILEFOLD_RANK_TIMEOUT: 'soon' })
   assert.is(ended.status, 2, ended.stderr)

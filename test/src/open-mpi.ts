@@ -3,7 +3,8 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { test } from 'uvu'
 import type { Ended } from './command-line'
 
-const mpirun = ['mpirun.openmpi', 'mpirun'].find((name) =>
+/** Open MPI's launcher; undefined where there is none. */
+export const mpirun = ['mpirun.openmpi', 'mpirun'].find((name) =>
   /Open MPI/.test(spawnSync(name, ['--version'], { encoding: 'utf8' }).stdout ?? '')
 )
 if (mpirun === undefined) console.log("tests of Open MPI's launcher are skipped: there is no mpirun; install openmpi-bin")

@@ -85,7 +85,9 @@ test('a network that is given, and a device that is elsewhere, do without the on
   const elsewhere = await valueOf(plan({ model: small, device: 'devices/v100-16gb.json', ranks: 2 }))
   assert.equal(elsewhere.ranks!.network, { bytesPerSecond: 1.25e9, latencySeconds: 2e-5 })
   const slow = await valueOf(plan(planned))
-  assert.ok(slow.ranks!.exchanged[0]!.milliseconds > 100 * told.ranks!.exchanged[0]!.milliseconds)
+  assert.equal(slow.ranks!.network.measured, { ranks: 2, machines: 1 })
+  assert.ok(Math.abs(slow.ranks!.network.bytesPerSecond / 1e6 - 1) < 1e-9, `${slow.ranks!.network.bytesPerSecond}`)
+  assert.ok(slow.ranks!.speedUp < told.ranks!.speedUp)
 })
 
 test('what was kept damaged is refused where ranks are planned for, and nowhere else', async () => {
@@ -112,6 +114,18 @@ test('without a launcher there is no network to measure', async () => {
     (await failureOf(profile(neither as { readonly network: true }))).message,
     'model is missing: give one whose kernels are measured, or --network under mpirun'
   )
+})
+
+test('a rank that hangs while the network is measured is named, after a minute where nothing else is said', async () => {
+  const [network] = must(localNetworks(2))
+  assert.is(
+    (await failureOf(profileNetworkAmong(createRanks(network!, 100)))).message,
+    'rank 1 hangs: the others have waited for more than 1 second'
+  )
+  const limits: number[] = []
+  const told = must(localNetworks(2)).map((one) => createRanks({ ...one, limitWaits: (limit) => void limits.push(limit) }))
+  await Promise.all(told.map((one) => valueOf(profileNetworkAmong(one))))
+  assert.equal(limits, [60_000, 60_000, 60_000, 60_000])
 })
 
 const command = compiledCommand()

@@ -9,7 +9,7 @@ import type { TrainOptions } from '../../src/option-tables/train-options'
 import { openTensorFile, readTensor } from '../../src/weights/safetensors'
 import { must } from '../must'
 import { writeImages, writeMasks } from './example-images'
-import { assertCloseLosses, classifierOptions, failuresOf, trainOnRanks } from './rank-trainings'
+import { assertCloseLosses, classifier, classifierOptions, failuresOf, trainOnRanks } from './rank-trainings'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
@@ -64,6 +64,34 @@ test('ranks that share rows train as one process does, in a part of its memory',
       assertCloseLosses(loss, one.loss)
       assert.ok(predictedPeakBytes < one.predictedPeakBytes, `${predictedPeakBytes} is not less than ${one.predictedPeakBytes}`)
     }
+  }
+})
+
+test('an image trains on ranks within a budget that nothing fits on one process', async () => {
+  // Statistics are of all rows, so that one process keeps what it normalises.
+  const large = { model: classifier, input: [1, 3, 256, 64], steps: 2 } as const
+  const budget = 700_000
+  const [refused] = failuresOf([await train(rowOptions({ ...large, budget }))()])
+  assert.match(
+    refused!.message,
+    /^classifier on 1x3x256x64 does not fit the budget of 700000 bytes: strategy auto needs at least \d{7} bytes .*; raise --budget/
+  )
+  const one = must(await train(rowOptions({ ...large, budget: '100%' }))())
+  const reports = (await trainOnRanks(4, () => rowOptions({ ...large, budget, shardRows: true }))).map(must)
+  for (const { loss, predictedPeakBytes, peakDeviceBytes } of reports) {
+    assertCloseLosses(loss, one.loss)
+    assert.ok(predictedPeakBytes <= budget && peakDeviceBytes <= budget, `${predictedPeakBytes} are planned, ${peakDeviceBytes} taken`)
+  }
+})
+
+test('ranks train in less memory than the whole input takes, by a plan without a budget', async () => {
+  const layers = [conv2d({ out: 2, k: 8, s: 8 }), relu, globalAvgPool, linear({ out: 2 })] as const
+  const thin = model({ name: 'thin', input: [1, 3, 256, 64], layers })
+  const free = (shardRows: boolean): TrainOptions => options({ model: thin, device: 'reference', accumulate: 2, network, shardRows })
+  const one = must(await train(free(false))())
+  for (const { loss, predictedPeakBytes } of (await trainOnRanks(4, () => free(true))).map(must)) {
+    assertCloseLosses(loss, one.loss)
+    assert.ok(predictedPeakBytes < 8 * 3 * 256 * 64, `${predictedPeakBytes}`)
   }
 })
 

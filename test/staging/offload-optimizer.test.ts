@@ -117,20 +117,32 @@ test('a plan file holds the decision, and it is refused where ranks have slices 
   assert.ok(E.isLeft(ranks) && /offloadOptimizer/.test(ranks.left.message))
 })
 
+/** Of a built-in network at 512 pixels a side, in 30 % of plain: its time over the bound. */
+const timesOfBound = (name: string): number => {
+  const { predicted } = must(
+    stage({
+      ...request,
+      model: builtIn[name]!({ classes: 2, head: 'gap' }),
+      input: [1, 3, 512, 512],
+      objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
+      strategy: 'auto',
+      budget: { fractionOfPlain: 0.3 },
+      hostBudget: { bytes: unlimited }
+    })
+  )
+  return predicted.stepMilliseconds / predicted.lowerBoundMilliseconds
+}
+
 test('where the link is slow, segments keep less, so that little need be moved beside the optimizer state', () => {
-  const objective: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
-  const resnet = builtIn['resnet50']!({ classes: 2, head: 'gap' })
-  const asked: StageRequest = {
-    ...request,
-    model: resnet,
-    input: [1, 3, 512, 512],
-    objective,
-    strategy: 'auto',
-    budget: { fractionOfPlain: 0.3 }
-  }
-  const { predicted } = must(stage({ ...asked, hostBudget: { bytes: unlimited } }))
   // All that is kept takes 3.5 times as long to pass as the step takes to compute.
-  assert.ok(predicted.stepMilliseconds < 1.6 * predicted.lowerBoundMilliseconds, `${predicted.stepMilliseconds} ms`)
+  const times = timesOfBound('resnet50')
+  assert.ok(times < 1.6, `${times}`)
+})
+
+test('where bands pass the link, segments move less beside them', () => {
+  // By segments of least time, whatever they move: 1.226.
+  const times = timesOfBound('vgg16')
+  assert.ok(times < 1.22, `${times}`)
 })
 
 test.run()
