@@ -12,7 +12,7 @@ import type { Watching } from '../plans/watching'
 import { alternatives } from '../text/alternatives'
 import { abortSignalCodec, predicateCodec, callbackCodec, decoderCodec, lazyCodec, objectOrCodec, pathCodec } from '../options/codecs'
 import { deviceNames, devicePrecisions, isDeviceName, precisionNames } from '../options/devices'
-import { type GivenSize, extents, flag, network, oneOf, path, rate, size, sizeOrZero, whole, textKind } from '../options/kinds'
+import { type GivenSize, extents, flag, flagOrWhole, network, oneOf, path, rate, size, sizeOrZero, whole, textKind } from '../options/kinds'
 import { maxClasses, maxRanks, maxThreads } from '../options/limits'
 import { type Kind, type OptionsOf, argument, withDefault, fromJavaScript, optional } from '../options/option'
 import type { Size } from '../options/sizes'
@@ -200,6 +200,14 @@ export const rankOptions = {
    */
   ranks: optional(whole(1, maxRanks), 'plan for so many ranks, which share micro-batches, or images or rows of each (docs/ranks.md)', {
     otherwise: 'one process'
+  }),
+  /** How ranks share the rows of each image, as of `train`; 1 where they do not. */
+  shardRows: optional(flagOrWhole, 'plan for ranks that share rows as train does with this, 1 for none', {
+    otherwise: 'the fastest way'
+  }),
+  /** How ranks share the images of each micro-batch, as of `train`; 1 where they do not. */
+  shardImages: optional(flagOrWhole, 'plan for ranks that share images as train does with this, 1 for none', {
+    otherwise: 'the fastest way'
   }),
   ...shardOptimizerOption,
   ...networkOption

@@ -65,6 +65,7 @@ const decideOnMesh = (asked: SetupGraph, objective: Training, known: Known): Dec
 export const decideOnRanks = (built: SetupGraph, objective: Objective, { ranks, ...sharing }: SharingRanks, known: Known): DecideInTurn => {
   if (ranks === undefined || objective.kind !== 'train') return decideInTurn(built, known)
   const meshes = listObjectives(objective, built.graph.input[0], { ranks, ...sharing })
-  const ways = meshes.map((one) => decideOnMesh(built, one, known))
+  if (E.isLeft(meshes)) return () => meshes
+  const ways = meshes.right.map((one) => decideOnMesh(built, one, known))
   return (choice) => ways.map((way) => way(choice)).reduce(betterWay(speedOf))
 }

@@ -6,6 +6,7 @@ import { type Mesh, plannedRank, trainingOnMesh } from './mesh'
 import { type Planned, type SetupGraph, isLimited, planNetwork, stagingFailure, withBudgetInBytes } from './plan-network'
 import type { Setup } from './setup'
 import { type PlanSpeed, betterWay, wholeOrSharded } from './sharded-optimizer'
+import { type ToldSharing, checkToldMesh } from './told-mesh'
 import type { Watching } from './watching'
 
 /** What of a setup does not go with ranks; one sentence. */
@@ -15,30 +16,43 @@ const reasonAgainst = ({ objective }: SetupGraph): string | undefined =>
 const divisorsOf = (whole: number): readonly number[] =>
   Array.from({ length: whole }, (_, index) => index + 1).filter((divisor) => whole % divisor === 0)
 
-/** How many ranks are to share updates, and whether they shard the optimizer all the same. */
-export interface SharingRanks {
+/**
+ * How many ranks are to share updates, and whether they shard the optimizer all the same; how they
+ * share micro-batches, where that is told.
+ */
+export interface SharingRanks extends Partial<ToldSharing> {
   readonly ranks?: number | undefined
-  readonly shardOptimizer?: boolean
 }
 
-/**
- * A training by each mesh that so many ranks can have: groups that each get as many micro-batches,
- * and within a group parts of as many images, and rows.
- */
-export const listObjectives = (
-  asked: Training,
-  batch: number,
-  { ranks, shardOptimizer }: SharingRanks & { readonly ranks: number }
-): readonly Training[] => {
-  const objective = shardOptimizer ? { ...asked, shardOptimizer } : asked
-  return divisorsOf(ranks)
-    .filter((count) => microBatches(objective) % (ranks / count) === 0)
+/** Every mesh that so many ranks can have. */
+const listMeshes = (asked: Training, batch: number, ranks: number): readonly Mesh[] =>
+  divisorsOf(ranks)
+    .filter((count) => microBatches(asked) % (ranks / count) === 0)
     .flatMap((count) =>
       divisorsOf(count)
         .filter((images) => batch % images === 0)
         .map((images): Mesh => ({ microBatches: ranks / count, rows: count / images, ...(images > 1 && { images }) }))
     )
-    .map((mesh) => trainingOnMesh(objective, mesh, plannedRank(mesh)))
+
+/**
+ * A training by each mesh that so many ranks can have: groups that each get as many micro-batches,
+ * and within a group parts of as many images, and rows; by one alone where that is told. Fails
+ * with one sentence where it is none.
+ */
+export const listObjectives = (
+  asked: Training,
+  batch: number,
+  { ranks, shardOptimizer = false, shardRows, shardImages }: SharingRanks & { readonly ranks: number }
+): E.Either<Failure, readonly Training[]> => {
+  const objective = shardOptimizer ? { ...asked, shardOptimizer } : asked
+  const isTold = shardRows !== undefined || shardImages !== undefined
+  const told: ToldSharing = { shardRows: shardRows ?? false, shardImages: shardImages ?? false, shardOptimizer }
+  return pipe(
+    isTold
+      ? E.map((mesh: Mesh): readonly Mesh[] => [mesh])(checkToldMesh(told, microBatches(asked), ranks))
+      : E.right(listMeshes(asked, batch, ranks)),
+    E.map((meshes) => meshes.map((mesh) => trainingOnMesh(objective, mesh, plannedRank(mesh))))
+  )
 }
 
 /** A setup on a mesh, with its plan. */
@@ -74,7 +88,9 @@ export const onRanks = (built: SetupGraph, { ranks, ...sharing }: SharingRanks, 
   if (ranks === undefined) return E.right(built)
   const reason = reasonAgainst(built)
   if (reason !== undefined || objective.kind !== 'train') return E.left(inputFailure(reason ?? '--ranks is for training steps'))
-  const [first, ...others] = listObjectives(objective, built.graph.input[0], { ranks, ...sharing })
+  const objectives = listObjectives(objective, built.graph.input[0], { ranks, ...sharing })
+  if (E.isLeft(objectives)) return objectives
+  const [first, ...others] = objectives.right
   // There is nothing to choose, and nothing that must fit.
   if (others.length === 0 && !isLimited(built.setup)) {
     return E.bimap(stagingFailure, () => ({ ...built, objective: first! }))(checkObjective(built.graph, first!))

@@ -56,7 +56,8 @@ const addUp = (
 ): ExchangeReport => {
   const all = sections.flatMap(([section, times]) =>
     listExchanges(section?.code ?? [])
-      .filter(isOne)
+      // A gradient that one rank adds alone goes nowhere.
+      .filter((one) => isOne(one) && sentBytes(one) > 0)
       .map((one) => ({ one, times }))
   )
   return {

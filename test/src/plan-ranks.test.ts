@@ -159,6 +159,20 @@ test('micro-batches are shared where each rank gets as many and that is faster, 
   )
 })
 
+test('ranks share as they are told, or are refused with a sentence, also where that is slower', async () => {
+  const input = [2, 3, 64, 32] as const
+  const told = async (more: Partial<PlanOptions>) => (await onRanks({ ranks: 4, accumulate: 4, input, ...more })).ranks!.mesh
+  assert.equal(await told({ shardRows: 1 }), { microBatches: 4, rows: 1 })
+  assert.equal(await told({ shardRows: true }), { microBatches: 1, rows: 4 })
+  assert.equal(await told({ shardRows: 2 }), { microBatches: 2, rows: 2 })
+  assert.equal(await told({ shardRows: 2, shardImages: true }), { microBatches: 1, rows: 2, images: 2 })
+  const refused = await failureOf(plan({ ...options, ranks: 4, accumulate: 4, shardRows: 3 }))
+  assert.is(refused.message, '4 ranks make no groups of 3 that share rows: start a multiple of 3, or give --shard-rows a divisor of 4')
+  const rows = await valueOf(compare({ ...options, ranks: 4, accumulate: 4, shardRows: true, strategies: ['plain'], budgets: ['100%'] }))
+  assert.is(rows.rows.length, 1)
+  assert.ok(rows.rows[0]!.predictedStepMs! > (await onRanks({ ranks: 4, accumulate: 4, strategy: 'plain' })).predictedStepMs)
+})
+
 const v100 = { model: 'vgg16', classes: 2, device: 'devices/v100-16gb.json' } as const
 
 // npx ts-node bench/ranks.ts --models vgg16,resnet18 --size 1024 --ranks 1,2,4,8
