@@ -35,6 +35,8 @@ Numbers operator+(Numbers left, const Numbers& right) {
 
 constexpr double compute = 0, network = 3, copyBox = static_cast<double>(static_cast<int>(KernelKind::copyBox));
 constexpr int mostRanks = 4, steps = 4;
+// So many gather by doubling.
+constexpr int manyRanks = 16;
 
 Numbers at(double base) { return {base, 0, 0, 0}; }
 Numbers in(double base) { return Numbers{2} + at(base); }
@@ -45,21 +47,24 @@ Numbers onNetwork(double event, const Numbers& code) {
 }
 
 // mostRanks numbers go in, a number to each rank; what comes is sent on in a ring, and a rank's own
-// slice of it is added.
+// slice of it is added. Of many ranks the first number goes to all, and those of the last come out.
 EncodedProgram program(int ranks, int rank) {
   const double n = ranks, next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
-  const Numbers toAll = Numbers{9, n, 8, 8, 8} + at(0) + at(64);
+  const Numbers toAll = Numbers{9, n, 1, 8, 8, 8} + at(0) + at(64);
   const Numbers ring{10, n, 1, 1, next, 8 * n, 64, before, 8 * n, 128};
   const Numbers own = Numbers{11, n, 8} + at(128) + at(192);
+  const Numbers gather = Numbers{9, n, 1, 8, 0, 8} + at(0) + at(64);
+  const Numbers first = launch(0, in(0), arena(0));
   EncodedProgram encoded;
   encoded.arenaBytes = 512;
   encoded.peakBytes = 200;
   encoded.input = {1, 1, 1, 1};
   encoded.kernels = Numbers{copyBox, 1, 1, 1, mostRanks, 0, 0, 0, 0, 0, 0, 0, 0} + Numbers{copyBox, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0};
   encoded.workspaces = Numbers(2, 0x1p46);
-  encoded.sections = {{"step", launch(0, in(0), arena(0)) + onNetwork(0, toAll) + onNetwork(2, ring) + own +
-                                   launch(1, arena(192), arena(128)) + launch(0, arena(128), in(8 * mostRanks)),
-                       16 * mostRanks}};
+  const Numbers code = ranks <= mostRanks ? first + onNetwork(0, toAll) + onNetwork(2, ring) + own + launch(1, arena(192), arena(128)) +
+                                                launch(0, arena(128), in(8 * mostRanks))
+                                          : first + onNetwork(0, gather) + launch(0, arena(64 + 8 * (n - mostRanks)), in(8 * mostRanks));
+  encoded.sections = {{"step", code, 16 * mostRanks}};
   return encoded;
 }
 
@@ -139,7 +144,7 @@ void expectSame(const std::vector<Outcome>& found, const std::vector<Outcome>& w
 }
 
 void ranksExchangeTheSameBits() {
-  for (int ranks = 1; ranks <= mostRanks; ++ranks) {
+  for (const int ranks : {1, 2, 3, mostRanks, manyRanks}) {
     const std::string what = std::to_string(ranks) + " ranks";
     const std::vector<Outcome> wanted = run(ranks, false);
     const int before = emulated::graphsLaunched();

@@ -50,9 +50,9 @@ export const createReduction = (scope: ModelScope, segments: readonly Segment[])
   const { objective, shard } = graph
   const ranks = reducingRanks(objective)
   if (ranks === undefined) return undefined
-  const replicated = new Set(shard === undefined ? [] : listReplicated(scope, segments))
   const all: AddingRanks = { ranks, apart: 1, place: 0 }
-  const oneOfEach: AddingRanks = { ranks: ranks / (shard?.count ?? 1), apart: shard?.count ?? 1, place: shard?.index ?? 0 }
+  const oneOfEach: AddingRanks = shard === undefined ? all : { ranks: ranks / shard.count, apart: shard.count, place: shard.index }
+  const replicated = new Set(shard === undefined ? [] : listReplicated(scope, segments))
   return {
     ranks,
     ranksOfImage: ranksOfImage(objective),
