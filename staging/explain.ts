@@ -199,7 +199,7 @@ const largerThan = (present: Lowered, budget: number, within: WithinBudget): rea
   const steps = Array.from({ length: looks }, (_, index) => Math.floor(budget * (fastest.peakBytes() / budget) ** ((index + 1) / looks)))
   let before = present
   return [...steps.slice(0, -1), fastest.peakBytes()].flatMap((bytes) => {
-    const candidate = within(bytes)
+    const candidate = within(bytes, before.milliseconds())
     if (candidate === undefined || candidate.milliseconds() >= before.milliseconds()) return []
     before = candidate
     return [{ ...other(present, bytes, candidate), program: candidate.program }]
