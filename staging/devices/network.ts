@@ -23,8 +23,11 @@ const total = (messages: Exchange['sends'] | TimedExchange['sends']): number => 
 /** Of a latency, what a message takes that is posted beside others: the processors' part of it. */
 const postingShare = 0.25
 
-const secondsOf = (messages: number, bytes: number, { bytesPerSecond, latencySeconds }: NetworkRates): number =>
-  (messages === 0 ? 0 : 1 + postingShare * (messages - 1)) * latencySeconds + bytes / bytesPerSecond
+/** Latencies that messages take which are posted at once. */
+const latenciesOf = (messages: number): number => (messages === 0 ? 0 : 1 + postingShare * (messages - 1))
+
+const nanosecondsOf = (latencies: number, bytes: number, { bytesPerSecond, latencySeconds }: NetworkRates): number =>
+  Math.round(1e9 * (latencies * latencySeconds + bytes / bytesPerSecond))
 
 /** Where at least so many ranks get the same, each round doubles whose bytes they have. */
 const leastDoubling = 16
@@ -35,13 +38,10 @@ const leastDoubling = 16
  */
 export const allToAllNanoseconds = ({ ranks, bytes, sendStride }: TimedAllToAll, network: NetworkRates): number => {
   const rounds = Math.log2(ranks)
-  const sent = (ranks - 1) * bytes
   const isDoubling = sendStride === 0 && ranks >= leastDoubling && Number.isInteger(rounds)
-  return Math.round(
-    1e9 * (isDoubling ? rounds * network.latencySeconds + sent / network.bytesPerSecond : secondsOf(ranks - 1, sent, network))
-  )
+  return nanosecondsOf(isDoubling ? rounds : latenciesOf(ranks - 1), (ranks - 1) * bytes, network)
 }
 
 /** Predicts nanoseconds of an exchange with some ranks, whose messages are posted at once. */
 export const exchangeNanoseconds = ({ sends, receives }: TimedExchange, network: NetworkRates): number =>
-  Math.round(1e9 * secondsOf(Math.max(sends.length, receives.length), Math.max(total(sends), total(receives)), network))
+  nanosecondsOf(latenciesOf(Math.max(sends.length, receives.length)), Math.max(total(sends), total(receives)), network)

@@ -125,29 +125,21 @@ export const sftOffload: Strategy = {
           onHost
         )
     )
+    /** Bytes that leave so many times as many as a target beside the persistent tensors. */
+    const timesTarget = (ratio: number, target: number): number => search.persistentBytes + ratio * (target - search.persistentBytes)
+    const sumNanoseconds = (segments: Segmentation, onHost?: ReadonlySet<number>): number =>
+      segments.reduce((sum, segment) => sum + estimate(segment, onHost)!.nanoseconds(), 0)
     /** Segments of least time that keep less: not all that the fastest keep can pass meanwhile. */
     const keepingLess = (target: number, limit: number): readonly Segmentation[] =>
-      keptRatios.flatMap((ratio) =>
-        fastestKept(search)
-          .within(search.persistentBytes + ratio * (target - search.persistentBytes), limit, target)
-          .slice(0, 1)
-      )
-    const computing = lazy(() => {
-      const [whole] = withVariants(search.variants, wholeGraph(graph))
-      return whole!.reduce((sum, segment) => sum + estimate(segment)!.nanoseconds(), 0)
-    })
+      keptRatios.flatMap((ratio) => fastestKept(search).within(timesTarget(ratio, target), limit, target).slice(0, 1))
+    const computing = lazy(() => sumNanoseconds(withVariants(search.variants, wholeGraph(graph))[0]!))
     return [...sets.values()].flatMap((onHost) => {
       const { within: segmentsWithin } = fastestWithin(search, onHost)
       const priced = lazy(() => fastestWithin(search, onHost, movingNanoseconds(device)))
       /** Segments that move less beside what passes in bands. */
       const movingLess = (target: number): readonly Segmentation[] =>
-        pricedShares.flatMap((share) =>
-          priced()
-            .within(search.persistentBytes + share * (target - search.persistentBytes))
-            .slice(0, 1)
-        )
-      const nanosecondsOf = (segments: Segmentation): number =>
-        segments.reduce((sum, segment) => sum + estimate(segment, onHost)!.nanoseconds(), 0)
+        pricedShares.flatMap((share) => priced().within(timesTarget(share, target)).slice(0, 1))
+      const nanosecondsOf = (segments: Segmentation): number => sumNanoseconds(segments, onHost)
       const tried: Tried[] = []
       return ownBytes
         .filter((bytes) => onHost.size <= onHostFor(bytes).size)

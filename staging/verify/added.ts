@@ -1,18 +1,16 @@
 import { elementSizes } from '../kernels/precision'
 import type { Instruction, PersistentTensor, Program } from '../program/program'
 import type { AllToAll } from '../program/rank-instructions'
-import { sentPiece } from './adding-ranks'
+import { gradientAt, sentPiece } from './adding-ranks'
 import { fail, failAtByte } from './fault'
 import { shardsOptimizer } from './shards-of-optimizer'
 
 type Launch = Extract<Instruction, { readonly kind: 'launch' }>
 
-const within = ({ offset, bytes }: PersistentTensor, base: number): boolean => offset <= base && base < offset + bytes
-
 /** Exchanges of a section that send gradients, with their positions. */
-const listScatters = (code: readonly Instruction[], gradients: readonly PersistentTensor[]) =>
+const listScatters = (program: Program, code: readonly Instruction[]) =>
   code.flatMap((one, at) => {
-    const gradient = one.kind === 'allToAll' && one.sendStride > 0 ? gradients.find((tensor) => within(tensor, one.send.base)) : undefined
+    const gradient = one.kind === 'allToAll' && one.sendStride > 0 ? gradientAt(program, one.send.base) : undefined
     return gradient === undefined ? [] : [{ at, scatter: one as AllToAll, gradient }]
   })
 
@@ -41,7 +39,6 @@ export const proveAdded = (program: Program): void => {
   const { persistentTensors, precision, step, reduce, update } = program
   if (reduce === undefined) return
   const { parameterBytes } = elementSizes(precision)
-  const gradients = persistentTensors.filter(({ role }) => role === 'gradient')
   const sumOf = ({ parameter }: PersistentTensor): PersistentTensor =>
     persistentTensors.find((tensor) => tensor.role === 'sum' && tensor.parameter === parameter) ??
     fail({ kind: 'form', message: `there is a gradient of "${parameter}", and no sum.` })
@@ -51,7 +48,7 @@ export const proveAdded = (program: Program): void => {
     ['step', step],
     ['reduce', reduce]
   ] as const)
-    for (const { at, scatter, gradient } of listScatters(code, gradients)) {
+    for (const { at, scatter, gradient } of listScatters(program, code)) {
       const { ranks, apart, bytes, send, receive, receiveStride } = scatter
       const sum = sumOf(gradient)
       const from = (sentPiece(program, scatter)?.base ?? send.base) - gradient.offset
@@ -75,7 +72,7 @@ export const proveAdded = (program: Program): void => {
         refuse(section, gradient, from, 'is not added once, in the order of ranks, to its place in the sum')
     }
   for (const one of update?.code ?? []) {
-    const gradient = one.kind === 'allToAll' ? gradients.find((tensor) => within(tensor, one.receive.base)) : undefined
+    const gradient = one.kind === 'allToAll' ? gradientAt(program, one.receive.base) : undefined
     if (gradient === undefined || one.kind !== 'allToAll') continue
     const from = one.receive.base - gradient.offset
     if (one.send.base !== sumOf(gradient).offset + (parts === 'slices' ? from / one.ranks : from))

@@ -1,9 +1,13 @@
-import type { Program } from '../program/program'
+import type { PersistentTensor, Program } from '../program/program'
 import type { AllToAll } from '../program/rank-instructions'
 import { shardsOptimizer } from './shards-of-optimizer'
 
 /** Ranks that add a gradient, and how far apart they are. */
 export type AddingRanks = Pick<AllToAll, 'ranks' | 'apart'>
+
+/** The gradient that has a byte of the arena. */
+export const gradientAt = ({ persistentTensors }: Program, byte: number): PersistentTensor | undefined =>
+  persistentTensors.find(({ role, offset, bytes }) => role === 'gradient' && offset <= byte && byte < offset + bytes)
 
 /**
  * Which of all ranks add a parameter's gradient: all, or, where those that share a batch compute it

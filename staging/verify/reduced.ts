@@ -1,6 +1,6 @@
 import type { PersistentTensor, Program, Section } from '../program/program'
 import type { AllToAll } from '../program/rank-instructions'
-import { addingRanks, sentPiece, type AddingRanks } from './adding-ranks'
+import { addingRanks, gradientAt, sentPiece, type AddingRanks } from './adding-ranks'
 import { fail, failAtByte } from './fault'
 import { firstNotOnce, type Range } from './once'
 import { shardsOptimizer } from './shards-of-optimizer'
@@ -9,9 +9,6 @@ const listExchanges = (section: Section | undefined): readonly AllToAll[] =>
   (section?.code ?? []).flatMap((one) => (one.kind === 'allToAll' ? [one] : []))
 
 const reachOf = ({ ranks, bytes }: AllToAll, base: number, stride: number): Range => [base, base + (ranks - 1) * stride + bytes]
-
-const gradientAt = ({ persistentTensors }: Program, base: number): PersistentTensor | undefined =>
-  persistentTensors.find(({ role, offset, bytes }) => role === 'gradient' && offset <= base && base < offset + bytes)
 
 /** What of a step sends gradients: all else that ranks exchange there is of their rows. */
 const listSentGradients = (program: Program): readonly AllToAll[] =>

@@ -52,7 +52,7 @@ export const createReduction = (scope: ModelScope, segments: readonly Segment[])
   if (ranks === undefined) return undefined
   const all: AddingRanks = { ranks, apart: 1, place: 0 }
   const oneOfEach: AddingRanks = shard === undefined ? all : { ranks: ranks / shard.count, apart: shard.count, place: shard.index }
-  const replicated = new Set(shard === undefined ? [] : listReplicated(scope, segments))
+  const replicated = new Set(listReplicated(scope, segments))
   return {
     ranks,
     ranksOfImage: ranksOfImage(objective),

@@ -71,12 +71,12 @@ const leastSums = ({ positions, from }: Route, costOf: (from: number, to: number
  * Bounds what the rest of a step takes by what it may still keep: for any price of a byte, time and
  * the price of what is kept, less the price of all bytes that are left (Lagrange's relaxation).
  */
-export const leastTimes = (route: Route, { bytes, from, holdsKept, price: own }: Room): LeastTime => {
+export const leastTimes = (route: Route, { bytes, from, holdsKept, price: priceOfKept }: Room): LeastTime => {
   const { positions, optionsOf } = route
   const end = positions[positions.length - 1]!
   const alone = leastSums(route, (start, to) => {
     const { aboutNanoseconds, leastNanoseconds, leastKeptBytes } = optionsOf(start, to)
-    const kept = to === end ? 0 : own * leastKeptBytes
+    const kept = to === end ? 0 : priceOfKept * leastKeptBytes
     return { about: aboutNanoseconds() + kept, least: () => leastNanoseconds(from(start)) + kept }
   })
   if (!holdsKept) return (position) => () => alone.get(position)!
