@@ -88,6 +88,11 @@ test('a network that is given, and a device that is elsewhere, do without the on
   assert.equal(slow.ranks!.network.measured, { ranks: 2, machines: 1 })
   assert.ok(Math.abs(slow.ranks!.network.bytesPerSecond / 1e6 - 1) < 1e-9, `${slow.ranks!.network.bytesPerSecond}`)
   assert.ok(slow.ranks!.speedUp < told.ranks!.speedUp)
+  // Where gradients must travel.
+  const sharing = { ...planned, accumulate: 2, shardRows: 1 } as const
+  const [slowly, fast] = [await valueOf(plan(sharing)), await valueOf(plan({ ...sharing, network: '10Gb/s,2us' }))]
+  const ratio = slowly.ranks!.exchanged[0]!.milliseconds / fast.ranks!.exchanged[0]!.milliseconds
+  assert.ok(ratio > 100, `${ratio}`)
 })
 
 test('what was kept damaged is refused where ranks are planned for, and nowhere else', async () => {

@@ -48,13 +48,18 @@ const normalisingPrograms = (count: number): readonly Program[] =>
       must(stage(requestFor(normalising, [segment(0, 1), segment(1, 5, 2), segment(5, 7)], { shard: { count, index } }))).program
   )
 
+/** What is said of Programs together, whatever each is by itself. */
+const sentenceTogether = (programs: readonly Program[]): string => {
+  const together = verifyRanks(programs)
+  return isLeft(together) ? together.left.message : 'nothing is wrong'
+}
+
 const sentenceOf = (programs: readonly Program[]): string => {
   for (const program of programs) {
     const verified = verify(program)
     if (isLeft(verified)) return verified.left.message
   }
-  const together = verifyRanks(programs)
-  return isLeft(together) ? together.left.message : 'nothing is wrong'
+  return sentenceTogether(programs)
 }
 
 for (const count of [1, 2, 3, 4, 7])
@@ -548,12 +553,6 @@ test('ranks that compute a gradient alike send each its own slices where each up
   const dense = headSent(({ bytes }) => ({ sendStride: bytes }))
   assert.is(sentenceOf(dense), 'reduce: byte 0 of "gradient.5.weight" is not sent once.')
 })
-
-/** What is said of Programs together, whatever each is by itself. */
-const sentenceTogether = (programs: readonly Program[]): string => {
-  const together = verifyRanks(programs)
-  return isLeft(together) ? together.left.message : 'nothing is wrong'
-}
 
 const inGroups = (program: Program, groups: number): Program => ({ ...program, shard: { ...program.shard!, groups } })
 

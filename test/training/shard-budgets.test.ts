@@ -9,7 +9,8 @@ import { tileCount } from '../../staging/graph/span'
 import { propertyRuns } from '../property-runs'
 import { runSections, update } from './execute'
 import { optimizers, randomTraining } from './random-training'
-import { assertTrainAlike, stageWithin } from './within-budget'
+import { assertTrainAlike } from './train-alike'
+import { stageWithin } from './within-budget'
 
 const meshes: readonly Mesh[] = [
   { microBatches: 1, rows: 2 },
@@ -49,7 +50,6 @@ test('ranks train as one process does within random budgets, of random networks 
   )
   const counts = `of ${all} budgets ${ran} hold a training: ${sharing} share segments, ${tiling} tile some, ${slicing} have slices`
   assert.ok(2 * ran > all && 3 * sharing > ran && 8 * tiling > ran && 8 * slicing > ran, counts)
-  console.log(counts)
 })
 
 test.run()

@@ -11,7 +11,8 @@ import { must } from '../must'
 import { narrow } from '../properties/narrow'
 import { drawsOf } from '../staging/random-nets'
 import { runSections, update, type Batch } from './execute'
-import { assertTrainAlike, stageWithin } from './within-budget'
+import { assertTrainAlike } from './train-alike'
+import { stageWithin } from './within-budget'
 
 const classes = 3
 

@@ -4,7 +4,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, globalMaxPool, linear, model, relu, softmaxCrossEntropy, type Layers } from '../../dsl'
 import { deviceModel } from '../../native'
-import { buildGraph, verify, verifyRanks, type Segment, type Staged, type Training } from '../../staging'
+import { buildGraph, type Segment, type Staged, type Training } from '../../staging'
 import { findShard } from '../../staging/graph/shard'
 import { accumulatesStatistics } from '../../staging/graph/statistics'
 import { untiled } from '../../staging/graph/span'
@@ -12,7 +12,6 @@ import { segmentTiling } from '../../staging/graph/tiling'
 import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { createStepGraph } from '../../staging/ops/build-graph'
 import { must } from '../must'
-import { assertTensorsClose } from '../properties/random-execution'
 import { propertyRuns } from '../property-runs'
 import { drawsOf } from '../staging/random-nets'
 import { randomSwapSchedule } from '../staging/random-swap-schedule'
@@ -20,7 +19,8 @@ import { randomSegments, withRematerialization } from '../staging/random-segment
 import type { Execution } from '../golden/execute'
 import { runSections, update, type Batch } from './execute'
 import { optimizers, randomTraining } from './random-training'
-import { runShards, stageShards } from './run-shards'
+import { stageShards } from './run-shards'
+import { assertTrainAlike, type Tolerance } from './train-alike'
 
 // The second keeps channels in blocks.
 const devices = ['reference', 'cpu'] as const
@@ -44,13 +44,8 @@ interface Mesh {
 /** Whether segments end before normalisations by statistics, so that each rank can run its rows. */
 type Ends = 'at random' | 'before normalisations'
 
-interface Tolerance {
-  readonly tensors: number
-  readonly losses: number
-}
-
 /** Trains by one process and by ranks that share rows; returns what these merge. */
-const assertTrainAlike = async (
+const assertTrainsAsAlone = async (
   running: Execution,
   objective: Training,
   { count, images }: Mesh,
@@ -66,18 +61,7 @@ const assertTrainAlike = async (
   // What diverges leaves the range of float32.
   fc.pre(alone.losses.every((loss) => Math.abs(loss) < 1e9))
   const staged = stageShards(running, objective, count, images)
-  staged.forEach(({ program }) => must(verify(program)))
-  must(verifyRanks(staged.map(({ program }) => program)))
-  const outcomes = await runShards(running, staged, updates)
-  for (const { tensors, staged, measuredPeakBytes } of outcomes) {
-    assertTensorsClose(tensors, alone.tensors, tolerance.tensors)
-    const unused = staged.program.peakBytes - measuredPeakBytes
-    assert.ok(unused >= 0 && unused < 4096, `${unused} bytes below the peak were not used`)
-  }
-  alone.losses.forEach((loss, step) => {
-    const sum = outcomes.reduce((all, { losses }) => all + losses[step]!, 0)
-    assert.ok(Math.abs(sum - loss) <= tolerance.losses * Math.max(1, Math.abs(loss)), `step ${step}: loss ${sum} is not ${loss}`)
-  })
+  await assertTrainAlike(running, staged, updates, alone, tolerance)
   return staged[0]!.program.shard!.merged
 }
 
@@ -143,7 +127,7 @@ const trainAlike = async (
       const running = { ...micro, segments, device, swapSchedule, ...decisions }
       const tolerance = device === 'reference' ? { tensors: 1e-12, losses: 1e-12 } : { tensors: 1e-3, losses: 1e-4 }
       const updates = [batches(2, rows), batches(2, rows)]
-      const merged = await assertTrainAlike(running, objective, mesh, updates, tolerance)
+      const merged = await assertTrainsAsAlone(running, objective, mesh, updates, tolerance)
       if (merged.length > 0) merging++
     }),
     { ...propertyRuns(runs, Math.ceil(runs / 3)), examples }
@@ -219,7 +203,7 @@ for (const device of devices)
         [imagesOf(12, () => 0), imagesOf(12, () => draw(-1000, 1000) / 1000)]
       ]
       const tolerance = device === 'reference' ? { tensors: 1e-12, losses: 1e-12 } : { tensors: 1e-4, losses: 1e-5 }
-      assert.equal(await assertTrainAlike(execution, objective, rowsOf(count), updates, tolerance), ['maxima of 2'])
+      assert.equal(await assertTrainsAsAlone(execution, objective, rowsOf(count), updates, tolerance), ['maxima of 2'])
     })
 
 for (const pool of [globalAvgPool, globalMaxPool])
@@ -230,7 +214,7 @@ for (const pool of [globalAvgPool, globalMaxPool])
     const updates = [[imagesOf(12, () => draw(-1000, 1000) / 1000)], [imagesOf(12, () => draw(-1000, 1000) / 1000)]]
     for (const device of devices) {
       const execution = { ...precise, device, segments: [inRows(0, 2), inRows(2, 4), inRows(4, 6)] }
-      await assertTrainAlike(execution, { kind: 'train', optimizer: optimizers[1]! }, rowsOf(3), updates, {
+      await assertTrainsAsAlone(execution, { kind: 'train', optimizer: optimizers[1]! }, rowsOf(3), updates, {
         tensors: 2 ** -8,
         losses: 2 ** -8
       })

@@ -1,12 +1,9 @@
 import { isLeft, isRight } from 'fp-ts/Either'
 import * as assert from 'uvu/assert'
 import { type Mesh, plannedRank, ranksOfGroup } from '../../src/plans/mesh'
-import { stage, verify, verifyRanks, type Staged, type StageRequest, type StrategyName, type Training } from '../../staging'
+import { stage, type Staged, type StageRequest, type StrategyName, type Training } from '../../staging'
 import { requestFor, type Execution } from '../golden/execute'
 import { must } from '../must'
-import { assertTensorsClose } from '../properties/random-execution'
-import type { Batch, Outcome } from './execute'
-import { runShards } from './run-shards'
 
 /** So fast that small images are shared too. */
 const network = { bytesPerSecond: 1e12, latencySeconds: 1e-9 }
@@ -39,29 +36,8 @@ export const stageWithin = (
   assert.ok(bytes >= asked)
   const { plan } = must(isRight(found) ? found : within(bytes))
   const all = Array.from({ length: count }, (_, index) => on(index, { given: plan, budget: { bytes } }))
-  return all.every(isRight) ? all.map(must) : undefined
-}
-
-/**
- * Trains on ranks by their Programs, to the losses and tensors of one process, in the memory that
- * is planned; float64 differs by rounding alone.
- */
-export const assertTrainAlike = async (
-  execution: Execution,
-  staged: readonly Staged[],
-  updates: readonly (readonly Batch[])[],
-  alone: Pick<Outcome, 'losses' | 'tensors'>
-): Promise<void> => {
-  staged.forEach(({ program }) => must(verify(program)))
-  must(verifyRanks(staged.map(({ program }) => program)))
-  const outcomes = await runShards(execution, staged, updates)
-  for (const { tensors, staged: own, measuredPeakBytes } of outcomes) {
-    assertTensorsClose(tensors, alone.tensors, 1e-12)
-    const unused = own.program.peakBytes - measuredPeakBytes
-    assert.ok(own.program.peakBytes <= own.budget! && unused >= 0 && unused < 4096, `${unused} bytes below the peak were not used`)
-  }
-  alone.losses.forEach((loss, step) => {
-    const sum = outcomes.reduce((whole, { losses }) => whole + losses[step]!, 0)
-    assert.ok(Math.abs(sum - loss) <= 1e-12 * Math.max(1, Math.abs(loss)), `step ${step}: loss ${sum} is not ${loss}`)
-  })
+  if (!all.every(isRight)) return undefined
+  const staged = all.map(must)
+  for (const { program } of staged) assert.ok(program.peakBytes <= bytes, `${program.peakBytes} bytes are planned within ${bytes}`)
+  return staged
 }
