@@ -2,7 +2,7 @@
  * Milliseconds of the kernels that multiply no matrices, beside a copy of as many bytes, which none
  * can beat for long:
  *
- *     npx ts-node bench/memory-bound.ts [--models densenet121,deeplabv3_resnet50,unet] [--size 512] [--batch 2] [--precision float32] [--threads 2] [--rounds 5] [--least 128MiB]
+ *     npx ts-node bench/memory-bound.ts [--models densenet121,deeplabv3_resnet50,unet] [--size 512] [--batch 2] [--precision float32] [--threads 2] [--rounds 5] [--least 128MiB] [--kinds resizeForward,dropout]
  *
  * Of the launches of plain steps, the one with the most bytes of each kind; filling and saving
  * weights is no part of them. Kernels and copies are timed in turn; each figure is the least. Bytes
@@ -29,7 +29,8 @@ const { values } = parseArgs({
     precision: { type: 'string', default: 'float32' },
     threads: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '5' },
-    least: { type: 'string', default: '1' }
+    least: { type: 'string', default: '1' },
+    kinds: { type: 'string' }
   }
 })
 const [size, batch, threads, rounds] = [values.size, values.batch, values.threads, values.rounds].map(Number) as [
@@ -40,6 +41,7 @@ const [size, batch, threads, rounds] = [values.size, values.batch, values.thread
 ]
 const precision = values.precision === 'bf16' ? 'bf16' : 'float32'
 const least = must(E.mapLeft((message: string) => ({ message: `--least: ${message}` }))(parseBytes(values.least)))
+const kinds = values.kinds?.split(',')
 const bytesOf = (kernel: Kernel): number => kernelBytes(kernel, precision)
 
 const kernels = values.models
@@ -49,6 +51,7 @@ const kernels = values.models
 const largest = new Map<string, Kernel>()
 for (const kernel of kernels) {
   const known = largest.get(kernel.kind)
+  if (kinds?.includes(kernel.kind) === false) continue
   if (productFlops(kernel) === 0 && (known === undefined || bytesOf(kernel) > bytesOf(known))) largest.set(kernel.kind, kernel)
 }
 const measured = [...largest.values()].map((kernel) => enlarge(kernel, least / bytesOf(kernel))).sort((a, b) => bytesOf(b) - bytesOf(a))

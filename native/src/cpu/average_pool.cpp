@@ -2,6 +2,7 @@
 
 #include "../kernels/average_window.hpp"
 #include "gather.hpp"
+#include "lane_loops.hpp"
 
 namespace tilefold::cpu {
 namespace {
@@ -47,9 +48,59 @@ Launch averagePoolBackward(const AveragePool& p) {
   };
 }
 
-template Launch averagePoolForward<float>(const AveragePool&);
-template Launch averagePoolForward<Bfloat16>(const AveragePool&);
-template Launch averagePoolBackward<float>(const AveragePool&);
-template Launch averagePoolBackward<Bfloat16>(const AveragePool&);
+// sum[b, c] += scale * sum of the tile's pixels.
+template <class T>
+Launch globalAveragePoolForward(const GlobalAveragePool& p) {
+  const reference::Planes planes(p.layout, p.batch, p.channels);
+  return [=](const std::vector<Operand>& operands, const StepParameters&) {
+    const std::int64_t pixels = p.height * p.width;
+    parallelFor(planes.count, [&](std::int64_t plane) {
+      std::vector<double> lanes(static_cast<std::size_t>(planes.block));
+      addPixels(elements<const T>(operands, 0) + plane * pixels * planes.block, lanes.data(), pixels, planes.block);
+      float* sum = elements<float>(operands, 1) + planes.image(plane) * p.channels + planes.firstChannel(plane);
+      for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane)
+        sum[lane] = static_cast<float>(static_cast<double>(sum[lane]) + p.scale * lanes[static_cast<std::size_t>(lane)]);
+    });
+  };
+}
+
+template <class T>
+Launch globalAveragePoolBackward(const GlobalAveragePool& p) {
+  const reference::Planes planes(p.layout, p.batch, p.channels);
+  return [=](const std::vector<Operand>& operands, const StepParameters&) {
+    constexpr std::int64_t run = 128;
+    const std::int64_t pixels = p.height * p.width;
+    const bool streams = planes.count * pixels * planes.block * static_cast<std::int64_t>(sizeof(T)) >= leastStreamed;
+    parallelTeam([&](std::int64_t member, std::int64_t members) {
+      std::vector<T> held(static_cast<std::size_t>(run * planes.block));
+      const Share own = shareOf(planes.count, member, members);
+      for (std::int64_t plane = own.begin; plane < own.end; ++plane) {
+        const T* received = elements<const T>(operands, 0) + planes.image(plane) * p.channels + planes.firstChannel(plane);
+        for (std::int64_t lane = 0; lane < planes.block; ++lane)
+          held[static_cast<std::size_t>(lane)] = T(lane < planes.lanes(plane) ? p.scale * static_cast<double>(received[lane]) : 0.0);
+        for (std::int64_t i = planes.block; i < run * planes.block; ++i)
+          held[static_cast<std::size_t>(i)] = held[static_cast<std::size_t>(i - planes.block)];
+        T* gradient = elements<T>(operands, 1) + plane * pixels * planes.block;
+        for (std::int64_t first = 0; first < pixels; first += run) {
+          const std::size_t bytes = static_cast<std::size_t>(std::min(run, pixels - first) * planes.block) * sizeof(T);
+          if (streams)
+            stream(held.data(), gradient + first * planes.block, bytes);
+          else
+            std::memcpy(static_cast<void*>(gradient + first * planes.block), held.data(), bytes);
+        }
+      }
+      streamed();
+    });
+  };
+}
+
+#define TILEFOLD_INSTANTIATE(T)                                             \
+  template Launch globalAveragePoolForward<T>(const GlobalAveragePool&);    \
+  template Launch globalAveragePoolBackward<T>(const GlobalAveragePool&);   \
+  template Launch averagePoolForward<T>(const AveragePool&);                \
+  template Launch averagePoolBackward<T>(const AveragePool&);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cpu

@@ -6,6 +6,10 @@
 namespace tilefold::cpu {
 
 template <class T>
+Launch globalAveragePoolForward(const GlobalAveragePool& p);
+template <class T>
+Launch globalAveragePoolBackward(const GlobalAveragePool& p);
+template <class T>
 Launch averagePoolForward(const AveragePool& p);
 template <class T>
 Launch averagePoolBackward(const AveragePool& p);

@@ -93,6 +93,10 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
       return inBlocks<AveragePool, T>(kernel, cpu::averagePoolForward<T>);
     case KernelKind::averagePoolBackward:
       return inBlocks<AveragePool, T>(kernel, cpu::averagePoolBackward<T>);
+    case KernelKind::globalAveragePoolForward:
+      return inBlocks<GlobalAveragePool, T>(kernel, cpu::globalAveragePoolForward<T>);
+    case KernelKind::globalAveragePoolBackward:
+      return inBlocks<GlobalAveragePool, T>(kernel, cpu::globalAveragePoolBackward<T>);
     case KernelKind::reorderWeights:
       return {cpu::reorderWeights(decode<WeightReorder>(kernel)), "tilefold"};
     case KernelKind::sliceWeights:

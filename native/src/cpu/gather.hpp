@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "../reference/block_loop.hpp"
+#include "gather_loops.hpp"
 #include "parallel.hpp"
-#include "pixel_loops.hpp"
+#include "streaming.hpp"
 
 namespace tilefold::cpu {
 
@@ -24,7 +25,8 @@ class AxisTerms {
     result.reserve(spans_.size());
     const float* weights = weights_.data();
     for (const Span& span : spans_) {
-      result.push_back({span.begin, span.count, weights});
+      const Terms terms{span.begin, span.count, weights, false};
+      result.push_back({span.begin, span.count, weights, !result.empty() && terms.equals(result.back())});
       weights += span.count;
     }
     return result;
@@ -46,11 +48,26 @@ template <class T>
 void gather(const reference::Planes& planes, const AxisTerms& rowTerms, const AxisTerms& columnTerms, const PlaneExtents& from,
             const PlaneExtents& to, const T* operand, T* result) {
   const std::vector<Terms> rows = rowTerms.all(), columns = columnTerms.all();
-  parallelFor(planes.count * to.height, [&](std::int64_t job) {
-    const std::int64_t plane = job / to.height, y = job % to.height;
-    gatherRow<T>({operand + plane * from.height * from.width * planes.block, from.width, rows[static_cast<std::size_t>(y)], columns.data(),
-                  to.width},
-                 result + job * to.width * planes.block, planes.block);
+  const std::vector<ColumnRun> runs = columnRuns(columns);
+  std::vector<std::int64_t> firsts;
+  for (std::int64_t y = 0; y < to.height; ++y)
+    if (!rows[static_cast<std::size_t>(y)].repeats) firsts.push_back(y);
+  const auto distinct = static_cast<std::int64_t>(firsts.size());
+  firsts.push_back(to.height);
+  const std::int64_t width = to.width * planes.block;
+  const std::int64_t pixels = planes.count * (from.height * from.width + to.height * to.width);
+  const bool streams = pixels * planes.block * static_cast<std::int64_t>(sizeof(T)) >= leastStreamed;
+  const auto gatherJob = [&](std::int64_t job) {
+    const std::int64_t plane = job / distinct, y = firsts[static_cast<std::size_t>(job % distinct)];
+    const std::int64_t alike = firsts[static_cast<std::size_t>(job % distinct + 1)] - y;
+    const T* of = operand + plane * from.height * from.width * planes.block;
+    gatherRows<T>({of, from.width, rows[static_cast<std::size_t>(y)], columns.data(), runs, alike, to.width, streams},
+                  result + (plane * to.height + y) * width, planes.block);
+  };
+  parallelTeam([&](std::int64_t member, std::int64_t members) {
+    const Share jobs = shareOf(planes.count * distinct, member, members);
+    for (std::int64_t job = jobs.begin; job < jobs.end; ++job) gatherJob(job);
+    streamed();
   });
 }
 

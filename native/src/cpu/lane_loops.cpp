@@ -1,9 +1,8 @@
 #include "lane_loops.hpp"
 
 #include <cstring>
-#include <limits>
 
-#include "lanes.hpp"
+#include "pixel_vectors.hpp"
 
 namespace tilefold::cpu {
 namespace {
@@ -12,12 +11,24 @@ namespace {
 // pixels.
 template <int Block, class T>
 TILEFOLD_INLINE void addPixelsBlock(const T* pixels, double* lanes, std::int64_t count) {
+  using P = Pixel<Block, T>;
   constexpr std::int64_t run = 64;
   for (std::int64_t begin = 0; begin < count; begin += run) {
     const std::int64_t end = begin + run < count ? begin + run : count;
-    typename Lanes<Block>::Type sum = {};
-    for (std::int64_t p = begin; p < end; ++p) sum += Lanes<Block>::at(pixels + p * Block);
-    addLanes<Block>(sum, lanes);
+    // Two, since an addition waits for the one before it.
+    P even = {}, odd = {};
+    std::int64_t p = begin;
+    for (; p + 2 <= end; p += 2) {
+      const P first = P::at(pixels + p * Block), second = P::at(pixels + (p + 1) * Block);
+      for (int v = 0; v < P::vectors; ++v) even.values[v] += first.values[v];
+      for (int v = 0; v < P::vectors; ++v) odd.values[v] += second.values[v];
+    }
+    if (p < end) {
+      const P last = P::at(pixels + p * Block);
+      for (int v = 0; v < P::vectors; ++v) even.values[v] += last.values[v];
+    }
+    for (int v = 0; v < P::vectors; ++v) even.values[v] += odd.values[v];
+    for (int lane = 0; lane < Block; ++lane) lanes[lane] += static_cast<double>(even.values[lane % P::vectors][lane / P::vectors]);
   }
 }
 
@@ -53,58 +64,6 @@ TILEFOLD_INLINE void copyLanesAs(const PixelsFrom<T>& from, const PixelsTo<T>& t
     }
 }
 
-// Taps first .. end - 1 of a window that begins at `from` read what lies in an axis.
-struct Taps {
-  TILEFOLD_INLINE Taps(const WindowAxis& axis, std::int64_t from) : first(0), end(axis.kernel) {
-    while (first < end && from + first * axis.dilation < 0) ++first;
-    while (end > first && from + (end - 1) * axis.dilation >= axis.in) --end;
-  }
-  std::int64_t first, end;
-};
-
-template <int Block, class T>
-TILEFOLD_INLINE void maxPoolRowBlock(const PoolRow<T>& row, T* values, std::uint8_t* indices) {
-  using Vector = Lanes<Block>;
-  using Floats = typename Vector::Floats;
-  using Integers = typename Vector::Integers;
-  const WindowAxis rows = row.rows, columns = row.columns;
-  const Taps inRows(rows, row.top);
-  for (std::int64_t x = 0; x < columns.out; ++x) {
-    const std::int64_t left = x * columns.stride - columns.padBefore;
-    const Taps inColumns(columns, left);
-    Floats held = Floats{} - std::numeric_limits<float>::infinity();
-    Integers winner = Integers{} + 255;
-    bool isFirst = true;
-    for (std::int64_t ky = inRows.first; ky < inRows.end; ++ky)
-      for (std::int64_t kx = inColumns.first; kx < inColumns.end; ++kx) {
-        const std::int64_t y = row.top + ky * rows.dilation, column = left + kx * columns.dilation;
-        const Floats candidate = Vector::at(row.source + (y * columns.in + column) * Block);
-        // Greater, or no number where the held one is a number.
-        const Integers wins = isFirst ? Integers{} - 1 : ~(candidate <= held) & (held == held);
-        held = wins ? candidate : held;
-        winner = wins ? Integers{} + static_cast<std::int32_t>(ky * columns.kernel + kx) : winner;
-        isFirst = false;
-      }
-    Vector::put(values + x * Block, held);
-    Vector::put(indices + x * Block, winner);
-  }
-}
-
-template <int Block, class T>
-TILEFOLD_INLINE void maxPoolGradientRowBlock(const PoolGradientRow<T>& row, T* gradient) {
-  using Vector = Lanes<Block>;
-  for (std::int64_t x = 0; x < row.columns.count; ++x) {
-    typename Vector::Floats sum = {};
-    for (const WindowPlace* y = row.firstRow; y != row.endRow; ++y)
-      for (const WindowPlace* at = row.columns.first(x); at != row.columns.end(x); ++at) {
-        const std::int64_t element = (y->output * row.outWidth + at->output) * Block;
-        const auto wins = Vector::at(row.indices + element) == static_cast<std::int32_t>(y->tap * row.kernelWidth + at->tap);
-        sum += wins ? typename Vector::Floats(Vector::at(row.received + element)) : typename Vector::Floats{};
-      }
-    Vector::put(gradient + x * Block, sum);
-  }
-}
-
 }  // namespace
 
 template <class T>
@@ -137,31 +96,9 @@ void addPixels(const T* pixels, double* lanes, std::int64_t count, std::int64_t 
   });
 }
 
-template <class T>
-void maxPoolRow(const PoolRow<T>& row, T* values, std::uint8_t* indices, std::int64_t block) {
-  forProcessor([=, &row]() TILEFOLD_INLINED {
-    if (block == 16)
-      maxPoolRowBlock<16>(row, values, indices);
-    else
-      maxPoolRowBlock<8>(row, values, indices);
-  });
-}
-
-template <class T>
-void maxPoolGradientRow(const PoolGradientRow<T>& row, T* gradient, std::int64_t block) {
-  forProcessor([=, &row]() TILEFOLD_INLINED {
-    if (block == 16)
-      maxPoolGradientRowBlock<16>(row, gradient);
-    else
-      maxPoolGradientRowBlock<8>(row, gradient);
-  });
-}
-
 #define TILEFOLD_INSTANTIATE(T) \
   template void copyLanes(const PixelsFrom<T>&, const PixelsTo<T>&, std::int64_t, std::int64_t, bool); \
-  template void addPixels(const T*, double*, std::int64_t, std::int64_t); \
-  template void maxPoolRow(const PoolRow<T>&, T*, std::uint8_t*, std::int64_t); \
-  template void maxPoolGradientRow(const PoolGradientRow<T>&, T*, std::int64_t);
+  template void addPixels(const T*, double*, std::int64_t, std::int64_t);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE

@@ -2,8 +2,9 @@
 
 #include "../reference/block_loop.hpp"
 #include "../reference/pooling.hpp"
-#include "lane_loops.hpp"
+#include "max_pool_loops.hpp"
 #include "parallel.hpp"
+#include "streaming.hpp"
 
 namespace tilefold::cpu {
 namespace {
@@ -37,15 +38,25 @@ void forward(const Pool& p, const T* source, T* destination, std::uint8_t* indic
 template <class T>
 Launch backward(const Pool& p) {
   const Planes planes(p.layout, p.batch, p.inChannels);
-  return [=, rows = WindowsOfInputs(rowsOf(p)), columns = WindowsOfInputs(columnsOf(p))](const std::vector<Operand>& operands,
+  const WindowAxis axis = columnsOf(p);
+  const bool disjoint = axis.stride == axis.kernel && axis.dilation == 1;
+  return [=, rows = WindowsOfInputs(rowsOf(p)), columns = WindowsOfInputs(axis)](const std::vector<Operand>& operands,
                                                                                        const StepParameters&) {
     const T* received = elements<const T>(operands, 0);
     const auto* indices = elements<const std::uint8_t>(operands, 1);
     T* gradient = elements<T>(operands, 2);
-    parallelFor(planes.count * p.inHeight, [&](std::int64_t job) {
-      const std::int64_t plane = job / p.inHeight, row = job % p.inHeight, from = plane * p.outHeight * p.outWidth * planes.block;
-      maxPoolGradientRow<T>({received + from, indices + from, p.outWidth, p.kernelWidth, rows.all().first(row), rows.all().end(row), columns.all()},
-                            gradient + job * p.inWidth * planes.block, planes.block);
+    const std::int64_t read = planes.count * p.outHeight * p.outWidth * planes.block, written = planes.count * p.inHeight * p.inWidth * planes.block;
+    const auto elementBytes = static_cast<std::int64_t>(sizeof(T));
+    const bool streams = read * (elementBytes + 1) + written * elementBytes >= leastStreamed;
+    parallelTeam([&](std::int64_t member, std::int64_t members) {
+      const Share jobs = shareOf(planes.count * p.inHeight, member, members);
+      for (std::int64_t job = jobs.begin; job < jobs.end; ++job) {
+        const std::int64_t plane = job / p.inHeight, row = job % p.inHeight, from = plane * p.outHeight * p.outWidth * planes.block;
+        maxPoolGradientRow<T>({received + from, indices + from, p.outWidth, p.kernelWidth, rows.all().first(row), rows.all().end(row),
+                               columns.all(), disjoint ? &axis : nullptr, streams},
+                              gradient + job * p.inWidth * planes.block, planes.block);
+      }
+      streamed();
     });
   };
 }

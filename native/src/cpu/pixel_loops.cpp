@@ -8,72 +8,6 @@
 namespace tilefold::cpu {
 namespace {
 
-// Sums of more than so many terms go on in double.
-constexpr std::int64_t longest = 64;
-
-template <int Block, class T>
-TILEFOLD_INLINE typename Lanes<Block>::Floats weightedSum(const T* pixels, const float* weights, std::int64_t count) {
-  typename Lanes<Block>::Floats sum = weights[0] * Lanes<Block>::at(pixels);
-  for (std::int64_t i = 1; i < count; ++i) sum += weights[i] * Lanes<Block>::at(pixels + i * Block);
-  return sum;
-}
-
-template <int Block, class T>
-TILEFOLD_INLINE void gatherPixel(const GatherRow<T>& row, const Terms& columns, const T* operand, T* result) {
-  using Floats = typename Lanes<Block>::Floats;
-  if (row.rows.count * columns.count <= longest) {
-    Floats sum = {};
-    for (std::int64_t y = 0; columns.count > 0 && y < row.rows.count; ++y)
-      sum += row.rows.weights[y] * weightedSum<Block, T>(operand + y * row.operandWidth * Block, columns.weights, columns.count);
-    Lanes<Block>::put(result, sum);
-    return;
-  }
-  double sum[Block] = {};
-  for (std::int64_t y = 0; y < row.rows.count; ++y)
-    for (std::int64_t begin = 0; begin < columns.count; begin += longest) {
-      const Floats part = weightedSum<Block, T>(operand + (y * row.operandWidth + begin) * Block, columns.weights + begin,
-                                                std::min(longest, columns.count - begin));
-      addLanes<Block>(row.rows.weights[y] * part, sum);
-    }
-  for (int lane = 0; lane < Block; ++lane) result[lane] = T(sum[lane]);
-}
-
-// Of `Rows` rows, 1 or 2, which most are, and as many columns without a loop; of any number for 0.
-template <int Block, int Rows, class T>
-TILEFOLD_INLINE void gatherRowBlock(const GatherRow<T>& row, T* result) {
-  using Vector = Lanes<Block>;
-  const std::int64_t below = row.operandWidth * Block;
-  const T* operands = row.operand + row.rows.begin * below;
-  // What is stored might be any of what is read, where that is not the loop's own.
-  const float upper = Rows > 0 ? row.rows.weights[0] : 0, lower = Rows > 1 ? row.rows.weights[1] : 0;
-  const Terms *columns = row.columns, *end = columns + row.count;
-  for (; columns != end; ++columns, result += Block) {
-    const T* operand = operands + columns->begin * Block;
-    const float* weights = columns->weights;
-    if (Rows > 0 && columns->count == 1) {
-      typename Vector::Floats sum = upper * (weights[0] * Vector::at(operand));
-      if (Rows == 2) sum += lower * (weights[0] * Vector::at(operand + below));
-      Vector::put(result, sum);
-    } else if (Rows > 0 && columns->count == 2) {
-      typename Vector::Floats sum = upper * (weights[0] * Vector::at(operand) + weights[1] * Vector::at(operand + Block));
-      if (Rows == 2) sum += lower * (weights[0] * Vector::at(operand + below) + weights[1] * Vector::at(operand + below + Block));
-      Vector::put(result, sum);
-    } else {
-      gatherPixel<Block>(row, *columns, operand, result);
-    }
-  }
-}
-
-template <int Block, class T>
-TILEFOLD_INLINE void gatherRowOf(const GatherRow<T>& row, T* result) {
-  if (row.rows.count == 1)
-    gatherRowBlock<Block, 1>(row, result);
-  else if (row.rows.count == 2)
-    gatherRowBlock<Block, 2>(row, result);
-  else
-    gatherRowBlock<Block, 0>(row, result);
-}
-
 template <int Block, class T>
 TILEFOLD_INLINE void addToPixelsBlock(const float* lanes, T* pixels, std::int64_t count) {
   for (std::int64_t p = 0; p < count; ++p)
@@ -136,16 +70,6 @@ TILEFOLD_INLINE void writeRows(const PixelScores<T>& pixels, const float* expone
 }  // namespace
 
 template <class T>
-void gatherRow(const GatherRow<T>& row, T* result, std::int64_t block) {
-  forProcessor([=, &row]() TILEFOLD_INLINED {
-    if (block == 16)
-      gatherRowOf<16>(row, result);
-    else
-      gatherRowOf<8>(row, result);
-  });
-}
-
-template <class T>
 void addToPixels(const float* lanes, T* pixels, std::int64_t count, std::int64_t block) {
   forProcessor([=]() TILEFOLD_INLINED {
     if (block == 16)
@@ -165,8 +89,6 @@ void writeGradients(const PixelScores<T>& pixels, const float* exponentials, con
   forProcessor([=, &pixels, &gradients]() TILEFOLD_INLINED { writeRows(pixels, exponentials, gradients, result); });
 }
 
-template void gatherRow(const GatherRow<float>&, float*, std::int64_t);
-template void gatherRow(const GatherRow<Bfloat16>&, Bfloat16*, std::int64_t);
 template void addToPixels(const float*, float*, std::int64_t, std::int64_t);
 template void addToPixels(const float*, Bfloat16*, std::int64_t, std::int64_t);
 template void softmaxOfPixels(const PixelScores<float>&, PixelSoftmax&, float*);

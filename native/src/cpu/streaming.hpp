@@ -1,0 +1,36 @@
+// Results that no cache will hold: written past the caches, which otherwise read first what is
+// overwritten.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+namespace tilefold::cpu {
+
+// Bytes that a launch reads and writes, as many as the last cache of most processors holds.
+constexpr std::int64_t leastStreamed = std::int64_t{32} << 20;
+
+// Copies what lies in a cache to memory. Other threads may read it after streamed().
+inline void stream(const void* source, void* destination, std::size_t bytes) {
+#ifdef __SSE2__
+  if (bytes % sizeof(__m128i) == 0 && reinterpret_cast<std::uintptr_t>(destination) % alignof(__m128i) == 0) {
+    const auto* from = static_cast<const __m128i*>(source);
+    auto* to = static_cast<__m128i*>(destination);
+    for (std::size_t i = 0; i < bytes / sizeof(__m128i); ++i) _mm_stream_si128(to + i, _mm_loadu_si128(from + i));
+    return;
+  }
+#endif
+  std::memcpy(destination, source, bytes);
+}
+
+inline void streamed() {
+#ifdef __SSE2__
+  _mm_sfence();
+#endif
+}
+
+}  // namespace tilefold::cpu
