@@ -12,7 +12,7 @@ namespace {
 template <int Block, class T>
 TILEFOLD_INLINE void addPixelsBlock(const T* pixels, double* lanes, std::int64_t count) {
   using P = Pixel<Block, T>;
-  constexpr std::int64_t run = 64;
+  constexpr std::int64_t run = 32;
   for (std::int64_t begin = 0; begin < count; begin += run) {
     const std::int64_t end = begin + run < count ? begin + run : count;
     // Two, since an addition waits for the one before it.
