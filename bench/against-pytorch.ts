@@ -7,6 +7,7 @@
  *
  * Each contender is a process of its own that steps when it is told to, one at a time; the first
  * round is not counted, and a step during which something else used the machine is taken again.
+ * PyTorch's keep the memory that they free, by two settings of glibc's.
  * Both also in bf16, PyTorch's by autocast, and PyTorch compiled. `exact-kernels`: Tilefold without
  * Winograd too, plain and in a fifth. `plain`: nothing in less memory, neither Tilefold nor
  * PyTorch's checkpoints (which only vgg16 has). Below the table stand the machine's own rates, and
@@ -96,6 +97,12 @@ const startOurs = async (by: Starting): Promise<readonly Started[]> => {
 }
 
 /**
+ * Lets glibc keep what PyTorch frees: given back to the kernel after each step, it costs more than
+ * half of some steps to get it again.
+ */
+const keepsMemory = { MALLOC_TRIM_THRESHOLD_: `${2 ** 40}`, MALLOC_MMAP_THRESHOLD_: `${2 ** 40}` }
+
+/**
  * PyTorch's checkpoint_sequential at the numbers of segments among which its best is, by memory or
  * by time.
  */
@@ -125,7 +132,7 @@ const compare = async ({ model, size, batch }: Network, threads: number): Promis
   }
   const theirs: Starting = (name, ...more) => {
     beginning(name)
-    return start(name, values.python, [join(__dirname, 'pytorch_step.py'), ...common, ...more])
+    return start(name, values.python, [join(__dirname, 'pytorch_step.py'), ...common, ...more], keepsMemory)
   }
   const started = [...(await startOurs(ours)), ...(await startTheirs(theirs, model))]
   const contenders = started.filter((one): one is Contender => 'step' in one)

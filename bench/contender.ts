@@ -69,9 +69,17 @@ const processSeconds = (pid: number): number => {
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
 }
 
-/** Starts a process that prints one JSON line when ready, and one for each line that it reads. */
-export const start = async (name: string, command: string, parameters: readonly string[]): Promise<Contender | Skipped> => {
-  const child: ChildProcess = spawn(command, parameters, { stdio: ['pipe', 'pipe', 'pipe'] })
+/**
+ * Starts a process that prints one JSON line when ready, and one for each line that it reads.
+ * `environment`: what it has beside this process's.
+ */
+export const start = async (
+  name: string,
+  command: string,
+  parameters: readonly string[],
+  environment: Readonly<Record<string, string>> = {}
+): Promise<Contender | Skipped> => {
+  const child: ChildProcess = spawn(command, parameters, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...environment } })
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
   let complaint = ''
   child.stderr!.on('data', (text) => (complaint += String(text)))
