@@ -109,18 +109,18 @@ export type Target = (typeof targets)[number]
  * Plain numbers are of the program's precision, a number by itself is an index; an operand that is
  * absent is undefined.
  */
-export type Tensor = readonly number[] | Float64Array | Int32Array | Uint8Array | number | undefined
+export type Tensor = readonly number[] | Float64Array | Float32Array | Int32Array | Uint8Array | number | undefined
 
 /**
  * Launches one kernel on `tensors`, which lie in the I/O buffer, and returns what they then
- * hold.
+ * hold; nothing for indices.
  */
-export const runKernel = async (
+export const launchKernel = async (
   kernel: Kernel,
   tensors: readonly Tensor[],
-  { device, precision }: Target,
+  { device, precision }: { readonly device: DeviceName; readonly precision: Precision },
   step: StepParameters = parameters
-): Promise<readonly (readonly number[])[]> => {
+): Promise<readonly (ArrayLike<number> | undefined)[]> => {
   const elements = precision === 'float64' ? Float64Array : Float32Array
   const arrays = tensors.map((tensor) =>
     typeof tensor === 'number' ? undefined : Array.isArray(tensor) ? elements.from(tensor as readonly number[]) : (tensor as Float64Array)
@@ -136,8 +136,16 @@ export const runKernel = async (
   views.forEach((view, i) => view?.set(arrays[i]!))
   must(await session.run('step', buffer, step, [])())
   session.close()
-  return views.map((view) => [...(view ?? [])])
+  return views
 }
+
+/** As launchKernel, with lists. */
+export const runKernel = async (
+  kernel: Kernel,
+  tensors: readonly Tensor[],
+  target: Target,
+  step: StepParameters = parameters
+): Promise<readonly (readonly number[])[]> => (await launchKernel(kernel, tensors, target, step)).map((view) => Array.from(view ?? []))
 
 /** Every number within the target's tolerance, relative to 1 plus its size. */
 export const close = (found: readonly number[], expected: readonly number[], { tolerance }: { readonly tolerance: number }): void => {
