@@ -18,11 +18,22 @@ export interface SegmentBytes {
   readonly refusedKernel: KernelKind | undefined
 }
 
+/** What a segment takes where layers are updated in the step, and where they are not. */
+export interface StepBytes {
+  /** Each gradient stays until the layer's backward is done. */
+  readonly inStep: SegmentBytes
+  readonly apart: SegmentBytes
+}
+
 /** A buffer in use, from the first instruction that touches it up to after the last. */
 interface Range {
   readonly buffer: Buffer
-  from: number
+  /** Its place among all. */
+  readonly place: number
+  readonly from: number
   to: number
+  /** As `to`, where layers are updated in the step. */
+  inStepTo: number
   /** The loop that last noted it. */
   loop: readonly Range[] | undefined
 }
@@ -31,18 +42,26 @@ interface Range {
 export interface BytesBuilder extends Builder {
   /** Instructions so far. */
   readonly time: () => number
+  /** A gradient is complete, outside of loops: with updates in the step it stays until here. */
+  readonly finish: (gradient: Buffer) => void
   /**
    * Lifetimes as `computeLifetimes` has them; forward are those before `forwardEnd`. `sideOf` tells
    * on which side of the segment the gradient of a node's output lives too, if on one alone.
    */
-  readonly bytes: (forwardEnd: number, sideOf: (node: string) => 'before' | 'after' | undefined) => SegmentBytes
+  readonly bytes: (forwardEnd: number, sideOf: (node: string) => 'before' | 'after' | undefined) => StepBytes
 }
 
 const isOwn = ({ role }: Buffer): boolean => role === 'local' || role === 'unwanted'
 
 const isCounted = (buffer: Buffer): boolean => isOwn(buffer) || buffer.role === 'output-gradient'
 
-const mostLive = (ranges: readonly Range[], end: number): number => {
+interface Lifetime {
+  readonly buffer: Buffer
+  readonly from: number
+  readonly to: number
+}
+
+const mostLive = (ranges: readonly Lifetime[], end: number): number => {
   const change = new Float64Array(end + 1)
   for (const { buffer, from, to } of ranges) {
     const bytes = alignUp(buffer.bytes)
@@ -73,8 +92,10 @@ export const createBytesBuilder = (): BytesBuilder => {
   const touch = (buffer: Buffer | undefined): void => {
     if (buffer === undefined || !isCounted(buffer)) return
     let range = known[buffer.id]
-    if (range === undefined) ranges.push((known[buffer.id] = range = { buffer, from: time, to: time + 1, loop: undefined }))
-    else range.to = time + 1
+    if (range === undefined) {
+      range = { buffer, place: ranges.length, from: time, to: time + 1, inStepTo: time + 1, loop: undefined }
+      ranges.push((known[buffer.id] = range))
+    } else range.to = range.inStepTo = time + 1
     note(range)
   }
   const launch = (_: unknown, operands: Readonly<Record<string, UnplacedOperand>>): void => {
@@ -124,33 +145,49 @@ export const createBytesBuilder = (): BytesBuilder => {
     timepoint: () => undefined,
     timepoints: () => new Map(),
     time: () => time,
+    finish: (gradient) => {
+      const range = isCounted(gradient) ? known[gradient.id] : undefined
+      if (range !== undefined) range.inStepTo = time + 1
+      time++
+    },
     bytes: (forwardEnd, sideOf) => {
-      // What is used before or after a loop too lives through all of it, inner loops first.
-      for (const { touched, from, to } of closed)
-        for (const range of touched)
-          if (range.to > to || range.from < from) {
-            range.from = Math.min(range.from, from)
-            range.to = Math.max(range.to, to)
+      const lifetimesTo = (endOf: (range: Range) => number): readonly Lifetime[] => {
+        const lifetimes = ranges.map((range) => ({ buffer: range.buffer, from: range.from, to: endOf(range) }))
+        // What is used before or after a loop too lives through all of it, inner loops first.
+        for (const { touched, from, to } of closed)
+          for (const { place } of touched) {
+            const lifetime = lifetimes[place]!
+            if (lifetime.to > to || lifetime.from < from) {
+              lifetime.from = Math.min(lifetime.from, from)
+              lifetime.to = Math.max(lifetime.to, to)
+            }
           }
-      const own = ranges.filter(({ buffer }) => isOwn(buffer))
-      const across = own.filter(({ from, to }) => from < forwardEnd && to > forwardEnd)
-      const ofBackward = own.filter(({ to }) => to > forwardEnd)
-      const gradients = ranges.flatMap((range): readonly Range[] => {
-        const { identity } = range.buffer
-        const side = isOwn(range.buffer) || !('node' in identity) ? undefined : sideOf(identity.node)
-        if (side === undefined) return []
-        return [side === 'before' ? { ...range, to: time } : { ...range, from: forwardEnd }]
-      })
-      return {
-        forwardBytes: mostLive(
-          own.filter(({ from }) => from < forwardEnd),
-          time
-        ),
-        backwardBytes: mostLive(ofBackward, time),
-        bytesWithGradients: mostLive([...ofBackward, ...gradients], time),
-        keptBytes: across.reduce((sum, { buffer }) => sum + buffer.bytes, 0),
-        refusedKernel: findRefused(own)
+        return lifetimes
       }
+      const sum = (lifetimes: readonly Lifetime[]): SegmentBytes => {
+        const own = lifetimes.filter(({ buffer }) => isOwn(buffer))
+        const across = own.filter(({ from, to }) => from < forwardEnd && to > forwardEnd)
+        const ofBackward = own.filter(({ to }) => to > forwardEnd)
+        const gradients = lifetimes.flatMap((range): readonly Lifetime[] => {
+          const { identity } = range.buffer
+          const side = isOwn(range.buffer) || !('node' in identity) ? undefined : sideOf(identity.node)
+          if (side === undefined) return []
+          return [side === 'before' ? { ...range, to: time } : { ...range, from: forwardEnd }]
+        })
+        return {
+          forwardBytes: mostLive(
+            own.filter(({ from }) => from < forwardEnd),
+            time
+          ),
+          backwardBytes: mostLive(ofBackward, time),
+          bytesWithGradients: mostLive([...ofBackward, ...gradients], time),
+          keptBytes: across.reduce((all, { buffer }) => all + buffer.bytes, 0),
+          refusedKernel: findRefused(own)
+        }
+      }
+      const apart = sum(lifetimesTo(({ to }) => to))
+      const isSame = ranges.every(({ to, inStepTo }) => to === inStepTo)
+      return { inStep: isSame ? apart : sum(lifetimesTo(({ inStepTo }) => inStepTo)), apart }
     }
   }
 }

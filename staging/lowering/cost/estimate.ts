@@ -11,8 +11,8 @@ import type { ModelScope } from '../scope/scope'
 import { createPool, type Builder } from '../ir/builder'
 import type { Body } from '../ir/tile-tensor'
 import { createModelScope } from '../segment/create-scope'
-import { zeroBuffer, type AroundTile } from '../segment/segment-code'
-import { createBytesBuilder, type SegmentBytes } from './bytes-builder'
+import type { AroundTile } from '../segment/segment-code'
+import { createBytesBuilder, type SegmentBytes, type StepBytes } from './bytes-builder'
 import { createCostBuilder } from './cost-builder'
 import { emitSegment } from './emit-segment'
 import { segmentKeys } from './segment-keys'
@@ -62,10 +62,10 @@ export const segmentEstimator = (
   const scope = createModelScope(graph, device, createPool())
   const [timeOf, timeForward] = [segmentTimes(scope), forwardTimes(scope)]
   const keyOf = segmentKeys(scope)
-  const known = new Map<string, SegmentEstimate | undefined>()
+  const known = new Map<string, Readonly<Record<keyof StepBytes, SegmentEstimate>> | undefined>()
   return (segment, onHost) => {
     const streamed = onHost ?? none
-    const key = `${keyOf(segment, streamed)};${onHost === undefined}`
+    const key = keyOf(segment, streamed)
     if (!known.has(key)) {
       // Made again for each answer, so that what is remembered of its regions does not stay.
       const tile = (): SegmentTiling | undefined => {
@@ -73,19 +73,17 @@ export const segmentEstimator = (
         return B && H && W && { B, H, W }
       }
       const inBands = endsOnHost(graph, segment, streamed).length > 0
-      const counted = (): Counted => ({ scope, segment, tiling: tile()!, streamed, inStep: onHost === undefined })
+      const counted = (): Counted => ({ scope, segment, tiling: tile()!, streamed })
       const whole = lazy(() => measureWhole(counted()))
       const isWhole = !inBands && tileCount(segment.grid) === 1
-      known.set(
-        key,
-        tile() && {
-          bytes: isWhole ? () => whole().bytes : lazy(() => countBytesInTiles(counted(), inBands)),
-          nanoseconds: isWhole ? () => whole().nanoseconds : lazy(() => timeOf(segment, tile()!, streamed)),
-          forwardNanoseconds: lazy(() => timeForward(segment, tile()!))
-        }
-      )
+      const bytes = isWhole ? () => whole().bytes : lazy(() => countBytesInTiles(counted(), inBands))
+      const times = {
+        nanoseconds: isWhole ? () => whole().nanoseconds : lazy(() => timeOf(segment, tile()!, streamed)),
+        forwardNanoseconds: lazy(() => timeForward(segment, tile()!))
+      }
+      known.set(key, tile() && { inStep: { ...times, bytes: () => bytes().inStep }, apart: { ...times, bytes: () => bytes().apart } })
     }
-    return known.get(key)
+    return known.get(key)?.[onHost === undefined ? 'inStep' : 'apart']
   }
 }
 
@@ -107,24 +105,22 @@ interface Counted {
   readonly segment: Segment
   readonly tiling: SegmentTiling
   readonly streamed: ReadonlySet<number>
-  /** Complete gradients stay until the layer's backward is done, for its update. */
-  readonly inStep: boolean
 }
 
 /** `beside` makes of the builder one that another looks over the shoulder of. */
 const countBytes = (
-  { scope, segment, tiling, streamed, inStep }: Counted,
+  { scope, segment, tiling, streamed }: Counted,
   beside: (builder: Builder) => Builder,
   aroundTile?: AroundTile
-): SegmentBytes => {
+): StepBytes => {
   const bytes = createBytesBuilder()
   let forwardEnd = 0
   emitSegment({ ...scope, builder: beside(bytes) }, segment, tiling, streamed, {
     onForwardDone: () => {
       forwardEnd = bytes.time()
     },
-    ...(aroundTile && { aroundTile }),
-    ...(inStep && { finish: (_, gradient) => zeroBuffer({ builder: bytes }, gradient) })
+    finish: (_, gradient) => bytes.finish(gradient),
+    ...(aroundTile && { aroundTile })
   })
   return bytes.bytes(forwardEnd, makeSideFinder(scope, segment))
 }
@@ -133,7 +129,7 @@ const countBytes = (
  * Bytes in bands with the first, the last and one of the largest tiles of each pass alone, and that
  * after it, whose rows come while it is stored: of hundreds of unlike tiles the others add nothing.
  */
-const countBytesInBands = (counted: Counted): SegmentBytes => {
+const countBytesInBands = (counted: Counted): StepBytes => {
   const most = Math.max(...counted.tiling.H.map(size))
   /** By pass. */
   const chosen = new Map<string, Body[]>()
@@ -149,11 +145,11 @@ const countBytesInBands = (counted: Counted): SegmentBytes => {
 }
 
 /** What a tile leaves to the next one, and to the host, the largest alone does not tell. */
-const countBytesInTiles = (counted: Counted, inBands: boolean): SegmentBytes =>
+const countBytesInTiles = (counted: Counted, inBands: boolean): StepBytes =>
   inBands ? countBytesInBands(counted) : countBytes({ ...counted, tiling: largestTile(counted.tiling) }, (builder) => builder)
 
 /** Bytes and time of a segment without tiles and bands, which are the same code's. */
-const measureWhole = (counted: Counted): { readonly bytes: SegmentBytes; readonly nanoseconds: number } => {
+const measureWhole = (counted: Counted): { readonly bytes: StepBytes; readonly nanoseconds: number } => {
   const watch = createCostBuilder(counted.scope.device)
   const bytes = countBytes(counted, (builder) => watchedBuilder(builder, watch))
   return { bytes, nanoseconds: watch.nanoseconds() }
