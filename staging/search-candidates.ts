@@ -109,8 +109,8 @@ export const searchCandidates = (hostBudget: number, leastBytes: number, groups:
   const mayRun = ({ refusedKernel }: Candidate): boolean => refusedKernel === undefined
   const mayFit = ({ hostBytes }: Candidate): boolean => mayLieIn(hostBudget, hostBytes)
   const isOnHost = ({ liveHostBytes, hostBytes }: Lowered): boolean => mayLieIn(hostBudget, liveHostBytes()) && hostBytes() <= hostBudget
-  const isOnDevice = (budget: number, { refusedKernel, liveBytes, peakBytes }: Lowered): boolean =>
-    refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget
+  const isOnDevice = (budget: number, { refusedKernel, liveBytes, fits }: Lowered): boolean =>
+    refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && fits(budget)
   /** Budgets for which nothing was found, however much there is on the host. */
   const hopeless = new Set<number>()
   return {

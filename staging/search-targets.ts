@@ -82,8 +82,8 @@ export const searchTargets = (
       // Where a target finds nothing as fast, no smaller one does.
       if (candidates.length === 0) return undefined
       const fits = (candidate: () => Lowered): boolean => {
-        const { refusedKernel, liveBytes, peakBytes } = candidate()
-        return refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && peakBytes() <= budget
+        const { refusedKernel, liveBytes, fits: liesIn } = candidate()
+        return refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && liesIn(budget)
       }
       const found = isOrdered ? candidates.find(fits)?.() : findFastest(candidates.filter(fits).map((candidate) => candidate()))
       if (found !== undefined) return found

@@ -1,6 +1,6 @@
 import { findRefused, bufferText } from './ir/buffer-identity'
 import { bufferKind, bufferLayers } from './ir/buffer-kind'
-import { lazy } from '../memoize'
+import { lazy, memoizeByNumber } from '../memoize'
 import { stepsOfUpdate } from '../graph/objective'
 import { computeLifetimes, type BufferLifetime } from '../placement/lifetimes'
 import { maxLive } from '../placement/placement'
@@ -14,7 +14,7 @@ import { nanoseconds, simulate } from '../devices/simulate'
 import { createPool, type Buffer } from './ir/builder'
 import { insertBefore } from './ir/insert-before'
 import { createModelScope } from './segment/create-scope'
-import { placeProgram, placeBuffers } from './placement/place'
+import { fitsProgram, placeProgram, placeBuffers } from './placement/place'
 import { persistentBytes, createPersistentTensors } from './scope/persistent-tensors'
 import { resolve, type Placed } from './placement/resolve'
 import { programShard } from './step/program-shard'
@@ -62,6 +62,8 @@ export interface Lowered {
   readonly refusedKernel: () => KernelKind | undefined
   /** Highest byte that any section touches in the arena, plus one. */
   readonly peakBytes: () => number
+  /** Whether `peakBytes` is no more than that, which is sooner known where it is less. */
+  readonly fits: (bytes: number) => boolean
   /** Highest byte that the step touches in the host pool, plus one. */
   readonly hostBytes: () => number
   /** The largest buffer that is live where the most bytes are: what to make smaller. */
@@ -114,7 +116,7 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
   const onHost = placedOn(
     'host',
     hostTensors.map(({ buffer }) => buffer),
-    placeProgram
+    (lifetimes) => placeProgram(lifetimes)
   )
   const liveAtPeak = (): readonly Buffer[] => {
     const { time } = onDevice.live()
@@ -168,6 +170,9 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
     liveBytes: () => onDevice.live().bytes,
     liveHostBytes: () => onHost.live().bytes,
     peakBytes: () => onDevice.placement().peakBytes,
+    fits: memoizeByNumber((bytes) =>
+      placement === undefined ? fitsProgram(onDevice.lifetimes(), bytes) : onDevice.placement().peakBytes <= bytes
+    ),
     hostBytes: () => onHost.placement().peakBytes,
     largestAtPeak: () => describeLargest(liveAtPeak()),
     lifetimes: onDevice.lifetimes,

@@ -1,6 +1,6 @@
 import { type SearchResult, branchAndBound } from './branch-and-bound'
 import { firstFit, firstFitAround, otherPreferences } from './first-fit'
-import { type Allocator, type Lifetime, alignUp, maxLive, makePlacement } from './placement'
+import { type Allocator, type Lifetime, type Placement, alignUp, maxLive, makePlacement } from './placement'
 import { searchWithRestarts, stepsOfSectionStep } from './restarts'
 import type { SectionedBuffers } from './section-load'
 
@@ -147,16 +147,17 @@ const tolerance = 0.001
  * deterministic.
  */
 export const placeStatic: Allocator = (lifetimes, options) => {
-  const { alignment, capacity = 0, stepLimit = defaultStepLimit(lifetimes.length) } = options
+  const { alignment, capacity = 0, goal = 0, stepLimit = defaultStepLimit(lifetimes.length) } = options
   const bound = maxLive(lifetimes, alignment).bytes
   const enough = Math.max(bound, capacity)
+  const isEnough = ({ peakBytes }: Placement): boolean => peakBytes <= Math.max(enough, goal)
   let best = firstFit(lifetimes, options)
   for (const preference of otherPreferences) {
-    if (best.peakBytes <= enough) return best
+    if (isEnough(best)) return best
     const other = firstFit(lifetimes, options, preference)
     if (other.peakBytes < best.peakBytes) best = other
   }
-  if (best.peakBytes <= enough) return best
+  if (isEnough(best)) return best
 
   // Buffers that live throughout can lie at the bottom of any placement.
   const start = lifetimes.reduce((earliest, { from }) => Math.min(earliest, from), Infinity)
@@ -199,11 +200,11 @@ export const placeStatic: Allocator = (lifetimes, options) => {
     const around = firstFitAround(lifetimes, new Map(fixed), alignment)
     if (offsets.size > 0 && around.peakBytes < best.peakBytes) best = around
   }
-  if (best.peakBytes > enough && capacity > bound) seek(bound, Math.min(share.other, stepsBeforeRestarts(sought.length) / stepLimit))
-  if (best.peakBytes > enough) seek(enough, capacity > bound ? share.capacity : share.bound)
+  if (!isEnough(best) && capacity > bound) seek(bound, Math.min(share.other, stepsBeforeRestarts(sought.length) / stepLimit))
+  if (!isEnough(best)) seek(enough, capacity > bound ? share.capacity : share.bound)
   // In fewer steps than there are buffers nothing is found.
   const mayFind = (): boolean => steps < stepLimit && stepsOf(share.other) >= sought.length
-  while (best.peakBytes > enough && mayFind() && best.peakBytes - missed > Math.max(alignment, tolerance * best.peakBytes)) {
+  while (!isEnough(best) && mayFind() && best.peakBytes - missed > Math.max(alignment, tolerance * best.peakBytes)) {
     const middle = Math.floor((missed + best.peakBytes) / 2 / alignment) * alignment
     seek(Math.max(middle, missed + alignment), share.other)
   }

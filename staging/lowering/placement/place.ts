@@ -11,9 +11,12 @@ import { placeInPages, type PlacedInPages } from './pages'
  */
 const computeStepLimit = (buffers: number): number => Math.max(2 * buffers, 4800)
 
-/** Where a Program's buffers lie by `static`. */
-export const placeProgram = (lifetimes: readonly Lifetime[]): Placement =>
-  placeStatic(lifetimes, { alignment, stepLimit: computeStepLimit(lifetimes.length) })
+/** Where a Program's buffers lie by `static`; `goal` as `PlacementOptions` has it. */
+export const placeProgram = (lifetimes: readonly Lifetime[], goal = 0): Placement =>
+  placeStatic(lifetimes, { alignment, goal, stepLimit: computeStepLimit(lifetimes.length) })
+
+/** Whether a Program's buffers lie in so many bytes, for which often not all need be tried. */
+export const fitsProgram = (lifetimes: readonly Lifetime[], bytes: number): boolean => placeProgram(lifetimes, bytes).peakBytes <= bytes
 
 /** Where the buffers of a Program's sections lie, and what must be mapped for them, when. */
 export const placeBuffers = (
