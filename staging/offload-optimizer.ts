@@ -4,7 +4,7 @@ import { reducingRanks } from './graph/objective'
 import type { StepGraph } from './graph/step-graph'
 import { lowerAgain } from './lower-again'
 import { lower, type Lowered } from './lowering'
-import { findFastest, type PlanSearch } from './plan-search'
+import { findFastest, mayLieIn, type PlanSearch } from './plan-search'
 
 /** Each target that is tried is so many times the one before. */
 const targetRatio = 1.02
@@ -52,6 +52,9 @@ const rememberAnswers = (
   }
 }
 
+/** Of the least that moving the state has added to steps so far, what it adds to any at least. */
+const likelyShare = 0.9
+
 /** Where state takes more than this of a budget, plans with it on the host are searched first. */
 const largeShare = 1 / 3
 
@@ -71,7 +74,8 @@ export const offloadOptimizer = (
   const rungAbove = (bytes: number): number => Math.max(0, Math.ceil(Math.log(bytes / stateBytes) / Math.log(targetRatio)))
   const [aloneAt, besideAt] = [rememberAnswers(alone, targetOf), rememberAnswers(beside, targetOf)]
   const offloaded = lowerAgain(graph, device, { offloadOptimizer: true })
-  const fits = (budget: number, { refusedKernel, peakBytes }: Lowered): boolean => refusedKernel() === undefined && peakBytes() <= budget
+  const mayTake = (budget: number, { refusedKernel, liveBytes, fits }: Lowered): boolean =>
+    refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && fits(budget)
   const fasterOf = (...found: readonly (Lowered | undefined)[]): Lowered | undefined => findFastest(found.flatMap((one) => one ?? []))
   const isLeast = (best: Lowered | undefined): boolean => best !== undefined && best.milliseconds() <= leastMilliseconds()
   return {
@@ -84,12 +88,15 @@ export const offloadOptimizer = (
         (before?: Lowered): Lowered | undefined => {
           if (isLeast(before)) return before
           let best = before
+          let leastAdded: number | undefined
           for (let rung = rungAbove(budget + stateBytes + 1) - 1; rung >= 0; rung--) {
-            const found = foundAt(rung, best?.milliseconds() ?? slowest)
+            const most = (best?.milliseconds() ?? slowest ?? Infinity) - likelyShare * (leastAdded ?? 0)
+            const found = foundAt(rung, most)
             // A smaller target never takes less time.
-            if (found === undefined || fasterOf(best, found) === best) break
+            if (found === undefined || (best !== undefined && found.milliseconds() >= most)) break
             const one = offloaded(found)
-            if (!fits(budget, one)) continue
+            leastAdded = Math.min(leastAdded ?? Infinity, one.milliseconds() - found.milliseconds())
+            if (!mayTake(budget, one)) continue
             best = fasterOf(best, one)
             if (!triesAll) break
           }
