@@ -9,6 +9,7 @@ import { inOrder, hoistPoolAboveRelu, sourceOrder, type Order } from './graph/or
 import { createTimelines } from './lowering/cost/timeline'
 import type { Plan, PlanPlacement } from './plans/plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
+import { leastBytesEstimator } from './strategies/least-bytes'
 import { aboutNanoseconds, keptBytesEstimator } from './strategies/least-kept'
 import type { Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
@@ -16,7 +17,7 @@ import { allOnLoad } from './strategies/normalise-on-load'
 import { createVariants, findLastVariant, withVariants } from './strategies/variants'
 import { offloadOptimizer, offloadableBytes } from './offload-optimizer'
 import { lowerOverlapping, overlapReductions, overlapRows } from './overlap-reductions'
-import { findFastest, type PlanSearch } from './plan-search'
+import { findFastest, mayLieIn, type PlanSearch } from './plan-search'
 import type { Searched } from './request'
 import { createStrategySearch, findLeastBytes } from './search-strategy'
 
@@ -118,6 +119,8 @@ interface Answers extends PlanSearch, Pick<Strategy, 'kind'> {
 /** Milliseconds that no plan of strategies undercuts. */
 interface LeastTimes {
   readonly ofAny: () => number
+  /** Bytes that what computes nothing twice and swaps nothing needs at least. */
+  readonly keptBytes: () => number
   /** Where whole tensors are swapped, with so many bytes on the device. */
   readonly ofSwapping: (deviceBytes: number) => number
 }
@@ -143,7 +146,8 @@ const fastestAnswers = (all: readonly Answers[], times: LeastTimes): PlanSearch 
       }
       const tilesFirst = swaps && !isSwappingLikely(times, budget)
       // Where tiles alone are as fast as can be, which is soon known, nothing need be swapped.
-      if (swaps && !tilesFirst) for (const answers of all) if (answers.kind === 'targeted') ask(answers, Math.min(atMost, ofAny()))
+      if (swaps && !tilesFirst && mayLieIn(budget, times.keptBytes()))
+        for (const answers of all) if (answers.kind === 'targeted') ask(answers, Math.min(atMost, ofAny()))
       for (const answers of searched(tilesFirst))
         if (found.get(answers) === undefined && (answers.kind !== 'swapping' || slowest > ofAny())) ask(answers, slowest)
       return findFastest(all.flatMap((answers) => found.get(answers) ?? []))
@@ -216,9 +220,13 @@ export const createPlanSearches = (
     const [fastest] = withVariants(search.variants, wholeGraph(search.graph))
     return aboutNanoseconds(search, fastest!, new Set())
   })
+  const keptBytes = lazy(() => {
+    const search = searchIn(sourceOrder(graph))
+    return leastBytesEstimator(search.graph, device, search.persistentBytes)(wholeGraph(search.graph))
+  })
   const ofSwapping = (deviceBytes: number): number => (stepsOfUpdate(graph.objective) * swappingWhole()(deviceBytes)) / 1e6
   const auto = lazy(() => {
-    const times = { ofAny: leastMilliseconds, ofSwapping }
+    const times = { ofAny: leastMilliseconds, ofSwapping, keptBytes }
     const taken = planners.filter(mayTake)
     const resident = fastestAnswers(taken.map(answersBy), times)
     const stateBytes = hostBudget === undefined ? 0 : offloadableBytes(graph, device, plain)

@@ -69,7 +69,7 @@ export const leastTransferNanoseconds = (
   const computed = sumsBefore(stages.map((stage) => stage.nanoseconds))
   const all = before[stages.length]!
   const byWritten = [...tensors].sort((a, b) => a.written - b.written)
-  const byWanted = [...tensors].sort((a, b) => b.to - a.to)
+  const byWanted = [...tensors].sort((a, b) => b.backward - a.backward)
   // Bytes that are freed but not moved, and a nanosecond by which each transfer may be rounded.
   const unmoved = tensors.reduce((sum, { bytes, movedBytes }) => sum + bytes - movedBytes, 0)
   const rounding = tensors.length
@@ -108,7 +108,8 @@ export const leastTransferNanoseconds = (
         awayBytes += tensor.bytes
       }
       if (awayBytes < excess) return Infinity
-      away.sort((a, b) => wantedBy(b, stage) - wantedBy(a, stage))
+      // What comes back once is wanted in the same order in all stages.
+      if (returns === 'again') away.sort((a, b) => wantedBy(b, stage) - wantedBy(a, stage))
       const moved = excess - unmoved
       const [owedBefore, owedAfter] = [copies.toHost, copies.toDevice].map((rate) => Math.max(0, nanoseconds(moved, rate)))
       const left = Math.max(before[stage]!, computed[stage]! + owedBefore!, untilLeft(stage, moved))

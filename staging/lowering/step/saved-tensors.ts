@@ -2,6 +2,7 @@ import { map } from 'fp-ts/Record'
 import { tensorText, type BufferIdentity, type NodeBuffer } from '../ir/buffer-identity'
 import type { KernelRow, Use } from '../../kernels/kernel-row'
 import { kernelTable, type KernelKind } from '../../kernels/kernels'
+import { memoizePerObject } from '../../memoize'
 import type { Buffer, Pool, UnplacedInstruction } from '../ir/builder'
 
 /** A step's code with the positions at which its timepoints begin (see SwapInterval in plan.ts). */
@@ -12,15 +13,21 @@ export interface StepCode {
   readonly timepoints: ReadonlyMap<number, number>
 }
 
+/** By timepoint: where it begins, or the next one that comes. */
+const timepointStarts = memoizePerObject(
+  () => 0,
+  ({ code, nodes, timepoints }: StepCode): Int32Array => {
+    const starts = new Int32Array(2 * nodes + 1).fill(code.length)
+    for (let at = 2 * nodes - 1; at >= 0; at--) starts[at] = timepoints.get(at) ?? starts[at + 1]!
+    return starts
+  }
+)
+
 /**
  * Position of the first instruction of a timepoint, or of the next one that comes: what a tiled
  * segment runs has one timepoint in all.
  */
-export const findTimepointStart = ({ code, timepoints }: StepCode, timepoint: number): number => {
-  let [found, position] = [Infinity, code.length]
-  for (const [at, start] of timepoints) if (at >= timepoint && at < found) [found, position] = [at, start]
-  return position
-}
+export const findTimepointStart = (step: StepCode, timepoint: number): number => timepointStarts(step)[timepoint] ?? step.code.length
 
 /** A tensor that backward reads and forward made; positions in the step's code. */
 export interface SavedTensor {

@@ -124,7 +124,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
     return labels.get(end)!.at(-1)
   }
 
-  const routeWithin = (target: number): Route => {
+  const routeWithin = memoizeByNumber((target: number): Route => {
     const positions = positionsWithin(target)
     const from = memoizeByNumber((start: number): readonly number[] => {
       const after = positions.filter((position) => position > start && !asked.some((at) => start < at && at < position))
@@ -136,12 +136,13 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
       return after.filter((position) => position <= barrier || cuts.includes(position))
     })
     return { positions, from, optionsOf: (start, to) => segments.optionsOf({ from: start, to }) }
-  }
-  const leastWithin = (target: number, route: Route): LeastTime => {
+  })
+  const leastWithin = memoizeByNumber((target: number): LeastTime => {
+    const route = routeWithin(target)
     const room = target - persistentBytes
     const standing = (position: number): number => liveTensors(graph, position).reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
     return leastTimes(route, { bytes: room, from: (position) => (holdsKept ? room - standing(position) : room), holdsKept, price })
-  }
+  })
   /** What was found, or that nothing is faster than that, by targets. */
   const known: { readonly target: number; readonly own: number; readonly nanoseconds: number }[] = []
 
@@ -168,7 +169,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
   const within: SegmentationSearch['within'] = (target, slowest = Infinity, own = Infinity) => {
     const route = routeWithin(target)
     if (!mayFit(target, route)) return []
-    const least = leastWithin(target, route)
+    const least = leastWithin(target)
     // A smaller target never takes less time.
     const nanoseconds = known.reduce(
       (most, one) => (one.target >= target && one.own >= own ? Math.max(most, one.nanoseconds) : most),
