@@ -4,6 +4,7 @@ import { reducingRanks } from './graph/objective'
 import type { StepGraph } from './graph/step-graph'
 import { lowerAgain } from './lower-again'
 import { lower, type Lowered } from './lowering'
+import { lazy } from './memoize'
 import { findFastest, mayLieIn, type PlanSearch } from './plan-search'
 
 /** Each target that is tried is so many times the one before. */
@@ -63,7 +64,8 @@ const largeShare = 1 / 3
  * state takes, with that state on the host (ZeRO-Offload, Ren 2021), for targets of a fixed ladder
  * from that sum downwards. Of what moves nothing else all are tried that may be faster, so that
  * more memory never makes an answer slower; of all else the first that fits, since its own
- * transfers may hide worse beside those of the state.
+ * transfers may hide worse beside those of the state. Where nothing fits, what needs least beside
+ * the state.
  */
 export const offloadOptimizer = (
   graph: StepGraph,
@@ -78,6 +80,12 @@ export const offloadOptimizer = (
     refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && fits(budget)
   const fasterOf = (...found: readonly (Lowered | undefined)[]): Lowered | undefined => findFastest(found.flatMap((one) => one ?? []))
   const isLeast = (best: Lowered | undefined): boolean => best !== undefined && best.milliseconds() <= leastMilliseconds()
+  /** What needs least beside the state, with that on the host. */
+  const lowest = lazy((): LeastPlan | undefined => {
+    const found = beside.least()
+    const one = found && offloaded(found.lowered)
+    return one === undefined || one.refusedKernel() !== undefined ? undefined : { budget: one.peakBytes(), lowered: one }
+  })
   return {
     ...resident,
     within: (budget, slowest) => {
@@ -108,24 +116,15 @@ export const offloadOptimizer = (
         const found = withoutSwaps(best)
         return found === best ? withSwaps(best) : found
       }
-      return stateBytes > largeShare * budget ? keeping(moving()) : moving(keeping())
+      const found = stateBytes > largeShare * budget ? keeping(moving()) : moving(keeping())
+      if (found !== undefined || slowest !== undefined) return found
+      const least = lowest()
+      return least !== undefined && least.budget <= budget ? least.lowered : undefined
     },
     least: (below = Infinity) => {
       const before = resident.least(below)
-      let least: LeastPlan | undefined = before
-      const isLess = (budget: number): boolean => budget < (least?.budget ?? below)
-      /** The smallest budget that starts at this rung or above. */
-      const reaching = (rung: number): number => targetOf(rung) - stateBytes
-      const lowest = beside.least((before?.budget ?? below) + stateBytes)
-      if (lowest === undefined) return before
-      for (let rung = rungAbove(lowest.budget); isLess(reaching(rung)); rung++) {
-        const found = besideAt(rung)
-        if (found === undefined) continue
-        const one = offloaded(found)
-        const budget = Math.max(one.peakBytes(), reaching(rung))
-        if (one.refusedKernel() === undefined && isLess(budget)) least = { budget, lowered: one }
-      }
-      return least
+      const least = lowest()
+      return least !== undefined && least.budget < (before?.budget ?? below) ? least : before
     }
   }
 }

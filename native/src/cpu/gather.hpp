@@ -25,8 +25,9 @@ class AxisTerms {
     result.reserve(spans_.size());
     const float* weights = weights_.data();
     for (const Span& span : spans_) {
-      const Terms terms{span.begin, span.count, weights, false};
-      result.push_back({span.begin, span.count, weights, !result.empty() && terms.equals(result.back())});
+      Terms terms{span.begin, span.count, weights, false};
+      terms.repeats = !result.empty() && terms.equals(result.back());
+      result.push_back(terms);
       weights += span.count;
     }
     return result;
@@ -49,6 +50,7 @@ void gather(const reference::Planes& planes, const AxisTerms& rowTerms, const Ax
             const PlaneExtents& to, const T* operand, T* result) {
   const std::vector<Terms> rows = rowTerms.all(), columns = columnTerms.all();
   const std::vector<ColumnRun> runs = columnRuns(columns);
+  // Of rows that are alike the first ones.
   std::vector<std::int64_t> firsts;
   for (std::int64_t y = 0; y < to.height; ++y)
     if (!rows[static_cast<std::size_t>(y)].repeats) firsts.push_back(y);
