@@ -5,7 +5,7 @@ import type { StepGraph } from './graph/step-graph'
 import { lowerAgain } from './lower-again'
 import { lower, type Lowered } from './lowering'
 import { lazy } from './memoize'
-import { findFastest, mayLieIn, type PlanSearch } from './plan-search'
+import { findFastest, runsWithin, type PlanSearch } from './plan-search'
 
 /** Each target that is tried is so many times the one before. */
 const targetRatio = 1.02
@@ -76,8 +76,6 @@ export const offloadOptimizer = (
   const rungAbove = (bytes: number): number => Math.max(0, Math.ceil(Math.log(bytes / stateBytes) / Math.log(targetRatio)))
   const [aloneAt, besideAt] = [rememberAnswers(alone, targetOf), rememberAnswers(beside, targetOf)]
   const offloaded = lowerAgain(graph, device, { offloadOptimizer: true })
-  const mayTake = (budget: number, { refusedKernel, liveBytes, fits }: Lowered): boolean =>
-    refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && fits(budget)
   const fasterOf = (...found: readonly (Lowered | undefined)[]): Lowered | undefined => findFastest(found.flatMap((one) => one ?? []))
   const isLeast = (best: Lowered | undefined): boolean => best !== undefined && best.milliseconds() <= leastMilliseconds()
   /** What needs least beside the state, with that on the host. */
@@ -104,7 +102,7 @@ export const offloadOptimizer = (
             if (found === undefined || (best !== undefined && found.milliseconds() >= most)) break
             const one = offloaded(found)
             leastAdded = Math.min(leastAdded ?? Infinity, one.milliseconds() - found.milliseconds())
-            if (!mayTake(budget, one)) continue
+            if (!runsWithin(budget, one)) continue
             best = fasterOf(best, one)
             if (!triesAll) break
           }

@@ -35,3 +35,7 @@ export const findFastest = (candidates: readonly Lowered[]): Lowered | undefined
  * its last buffer.
  */
 export const mayLieIn = (budget: number, liveBytes: number): boolean => liveBytes < budget + alignment
+
+/** Whether a plan runs within a budget of the device's bytes; is placed only where it may be. */
+export const runsWithin = (budget: number, { refusedKernel, liveBytes, fits }: Lowered): boolean =>
+  refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && fits(budget)

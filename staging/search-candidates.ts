@@ -1,7 +1,7 @@
 import type { Lowered } from './lowering'
 import { lazy } from './memoize'
 import { alignment } from './placement/placement'
-import { mayLieIn, type PlanSearch } from './plan-search'
+import { mayLieIn, runsWithin, type PlanSearch } from './plan-search'
 import type { PlanEstimate } from './strategies/strategy'
 
 /** A candidate that is lowered when it comes into question. */
@@ -109,8 +109,6 @@ export const searchCandidates = (hostBudget: number, leastBytes: number, groups:
   const mayRun = ({ refusedKernel }: Candidate): boolean => refusedKernel === undefined
   const mayFit = ({ hostBytes }: Candidate): boolean => mayLieIn(hostBudget, hostBytes)
   const isOnHost = ({ liveHostBytes, hostBytes }: Lowered): boolean => mayLieIn(hostBudget, liveHostBytes()) && hostBytes() <= hostBudget
-  const isOnDevice = (budget: number, { refusedKernel, liveBytes, fits }: Lowered): boolean =>
-    refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && fits(budget)
   /** Budgets for which nothing was found, however much there is on the host. */
   const hopeless = new Set<number>()
   return {
@@ -135,7 +133,7 @@ export const searchCandidates = (hostBudget: number, leastBytes: number, groups:
           const small = candidates().filter((one) => mayRun(one) && mayLieIn(budget, one.deviceBytes) && fitsHost(mayFit(one)))
           const [atLeast, exactly] = [(one: Candidate) => one.leastMilliseconds, (one: Candidate) => one.milliseconds()]
           for (const { lowered } of fastestFirst(small, atLeast, exactly, mayBeBest))
-            if (mayBeBest(lowered().milliseconds()) && isOnDevice(budget, lowered()) && fitsHost(isOnHost(lowered()))) best = lowered()
+            if (mayBeBest(lowered().milliseconds()) && runsWithin(budget, lowered()) && fitsHost(isOnHost(lowered()))) best = lowered()
         }
       }
       if (best === undefined && slowest === Infinity && !wantsHost) hopeless.add(budget)
@@ -151,7 +149,7 @@ export const searchCandidates = (hostBudget: number, leastBytes: number, groups:
           const fitting = candidates().filter((one) => mayRun(one) && mayFit(one))
           for (const { deviceBytes, lowered } of fewestFirst((one) => one.deviceBytes, fitting)) {
             if (!mayLieIn(budget(), deviceBytes)) break
-            if (isOnDevice(budget(), lowered()) && isOnHost(lowered())) least = lowered()
+            if (runsWithin(budget(), lowered()) && isOnHost(lowered())) least = lowered()
           }
         }
       }
@@ -170,7 +168,7 @@ export const searchCandidates = (hostBudget: number, leastBytes: number, groups:
       let least: number | undefined
       for (const { hostBytes, lowered } of fewestFirst((one) => one.hostBytes, small)) {
         if (!mayLieIn((least ?? Infinity) - 1, hostBytes)) break
-        if (isOnDevice(budget, lowered())) least = Math.min(least ?? Infinity, lowered().hostBytes())
+        if (runsWithin(budget, lowered())) least = Math.min(least ?? Infinity, lowered().hostBytes())
       }
       return least
     }

@@ -2,7 +2,7 @@ import type { LeastPlan } from './budget-errors'
 import type { KernelKind } from './kernels/kernels'
 import type { Lowered } from './lowering'
 import { lazy } from './memoize'
-import { findFastest, mayLieIn, type PlanSearch } from './plan-search'
+import { findFastest, runsWithin, type PlanSearch } from './plan-search'
 import type { Segmentation, SegmentationSearch } from './strategies/strategy'
 
 /**
@@ -81,10 +81,7 @@ export const searchTargets = (
       const candidates = candidatesAt(rung, slowest)
       // Where a target finds nothing as fast, no smaller one does.
       if (candidates.length === 0) return undefined
-      const fits = (candidate: () => Lowered): boolean => {
-        const { refusedKernel, liveBytes, fits: liesIn } = candidate()
-        return refusedKernel() === undefined && mayLieIn(budget, liveBytes()) && liesIn(budget)
-      }
+      const fits = (candidate: () => Lowered): boolean => runsWithin(budget, candidate())
       const found = isOrdered ? candidates.find(fits)?.() : findFastest(candidates.filter(fits).map((candidate) => candidate()))
       if (found !== undefined) return found
     }
