@@ -28,6 +28,12 @@ AxisTerms ofInputs(const AverageAxis& axis) {
   return terms;
 }
 
+AxisTerms ofOnePixel(std::int64_t results) {
+  AxisTerms terms;
+  for (std::int64_t i = 0; i < results; ++i) terms.append(0, 1, [](std::int64_t) { return 1.0; });
+  return terms;
+}
+
 }  // namespace
 
 template <class T>
@@ -64,33 +70,18 @@ Launch globalAveragePoolForward(const GlobalAveragePool& p) {
   };
 }
 
+// Planes of one pixel, whose channels come without padding, as wide as the tile.
 template <class T>
 Launch globalAveragePoolBackward(const GlobalAveragePool& p) {
   const reference::Planes planes(p.layout, p.batch, p.channels);
-  return [=](const std::vector<Operand>& operands, const StepParameters&) {
-    constexpr std::int64_t run = 128;
-    const std::int64_t pixels = p.height * p.width;
-    const bool streams = planes.count * pixels * planes.block * static_cast<std::int64_t>(sizeof(T)) >= leastStreamed;
-    parallelTeam([&](std::int64_t member, std::int64_t members) {
-      std::vector<T> held(static_cast<std::size_t>(run * planes.block));
-      const Share own = shareOf(planes.count, member, members);
-      for (std::int64_t plane = own.begin; plane < own.end; ++plane) {
-        const T* received = elements<const T>(operands, 0) + planes.image(plane) * p.channels + planes.firstChannel(plane);
-        for (std::int64_t lane = 0; lane < planes.block; ++lane)
-          held[static_cast<std::size_t>(lane)] = T(lane < planes.lanes(plane) ? p.scale * static_cast<double>(received[lane]) : 0.0);
-        for (std::int64_t i = planes.block; i < run * planes.block; ++i)
-          held[static_cast<std::size_t>(i)] = held[static_cast<std::size_t>(i - planes.block)];
-        T* gradient = elements<T>(operands, 1) + plane * pixels * planes.block;
-        for (std::int64_t first = 0; first < pixels; first += run) {
-          const std::size_t bytes = static_cast<std::size_t>(std::min(run, pixels - first) * planes.block) * sizeof(T);
-          if (streams)
-            stream(held.data(), gradient + first * planes.block, bytes);
-          else
-            std::memcpy(static_cast<void*>(gradient + first * planes.block), held.data(), bytes);
-        }
-      }
-      streamed();
-    });
+  return [=, rows = ofOnePixel(p.height), columns = ofOnePixel(p.width)](const std::vector<Operand>& operands, const StepParameters&) {
+    std::vector<T> pixels(static_cast<std::size_t>(planes.count * planes.block));
+    for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+      const T* received = elements<const T>(operands, 0) + planes.image(plane) * p.channels + planes.firstChannel(plane);
+      for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane)
+        pixels[static_cast<std::size_t>(plane * planes.block + lane)] = T(p.scale * static_cast<double>(received[lane]));
+    }
+    gather<T>(planes, rows, columns, {1, 1}, {p.height, p.width}, pixels.data(), elements<T>(operands, 1));
   };
 }
 

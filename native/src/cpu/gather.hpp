@@ -5,7 +5,6 @@
 
 #include "../reference/block_loop.hpp"
 #include "gather_loops.hpp"
-#include "parallel.hpp"
 #include "streaming.hpp"
 
 namespace tilefold::cpu {
@@ -59,17 +58,12 @@ void gather(const reference::Planes& planes, const AxisTerms& rowTerms, const Ax
   const std::int64_t width = to.width * planes.block;
   const std::int64_t pixels = planes.count * (from.height * from.width + to.height * to.width);
   const bool streams = pixels * planes.block * static_cast<std::int64_t>(sizeof(T)) >= leastStreamed;
-  const auto gatherJob = [&](std::int64_t job) {
+  parallelStreams(planes.count * distinct, [&](std::int64_t job) {
     const std::int64_t plane = job / distinct, y = firsts[static_cast<std::size_t>(job % distinct)];
     const std::int64_t alike = firsts[static_cast<std::size_t>(job % distinct + 1)] - y;
     const T* of = operand + plane * from.height * from.width * planes.block;
     gatherRows<T>({of, from.width, rows[static_cast<std::size_t>(y)], columns.data(), runs, alike, to.width, streams},
                   result + (plane * to.height + y) * width, planes.block);
-  };
-  parallelTeam([&](std::int64_t member, std::int64_t members) {
-    const Share jobs = shareOf(planes.count * distinct, member, members);
-    for (std::int64_t job = jobs.begin; job < jobs.end; ++job) gatherJob(job);
-    streamed();
   });
 }
 

@@ -31,7 +31,7 @@ std::vector<ColumnRun> columnRuns(const std::vector<Terms>& columns);
 
 // T: float or Bfloat16. Rows of results that are alike, `width` pixels each, one behind the other:
 // result[x] = sum over the terms of `rows` and of columns[x] of weights times operand[row][column].
-// `streams`: past the caches, until streamed() (streaming.hpp). `block` is 8 or 16.
+// `streams`: past the caches (streaming.hpp). `block` is 8 or 16.
 template <class T>
 struct GatherRows {
   const T* operand;  // of the plane

@@ -48,15 +48,11 @@ Launch backward(const Pool& p) {
     const std::int64_t read = planes.count * p.outHeight * p.outWidth * planes.block, written = planes.count * p.inHeight * p.inWidth * planes.block;
     const auto elementBytes = static_cast<std::int64_t>(sizeof(T));
     const bool streams = read * (elementBytes + 1) + written * elementBytes >= leastStreamed;
-    parallelTeam([&](std::int64_t member, std::int64_t members) {
-      const Share jobs = shareOf(planes.count * p.inHeight, member, members);
-      for (std::int64_t job = jobs.begin; job < jobs.end; ++job) {
-        const std::int64_t plane = job / p.inHeight, row = job % p.inHeight, from = plane * p.outHeight * p.outWidth * planes.block;
-        maxPoolGradientRow<T>({received + from, indices + from, p.outWidth, p.kernelWidth, rows.all().first(row), rows.all().end(row),
-                               columns.all(), disjoint ? &axis : nullptr, streams},
-                              gradient + job * p.inWidth * planes.block, planes.block);
-      }
-      streamed();
+    parallelStreams(planes.count * p.inHeight, [&](std::int64_t job) {
+      const std::int64_t plane = job / p.inHeight, row = job % p.inHeight, from = plane * p.outHeight * p.outWidth * planes.block;
+      maxPoolGradientRow<T>({received + from, indices + from, p.outWidth, p.kernelWidth, rows.all().first(row), rows.all().end(row),
+                             columns.all(), disjoint ? &axis : nullptr, streams},
+                            gradient + job * p.inWidth * planes.block, planes.block);
     });
   };
 }

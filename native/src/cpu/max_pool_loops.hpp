@@ -21,8 +21,8 @@ template <class T>
 void maxPoolRow(const PoolRow<T>& row, T* values, std::uint8_t* indices, std::int64_t block);
 
 // One row of the gradient of a max pool's input: the sum of what the windows received in which an
-// element won, in the order of the windows, in float, rounded once. `streams`: past the caches,
-// until streamed() (streaming.hpp).
+// element won, in the order of the windows, in float, rounded once. `streams`: past the caches
+// (streaming.hpp).
 template <class T>
 struct PoolGradientRow {
   const T* received;  // of the plane

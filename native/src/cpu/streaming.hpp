@@ -9,12 +9,14 @@
 #include <emmintrin.h>
 #endif
 
+#include "parallel.hpp"
+
 namespace tilefold::cpu {
 
 // Bytes that a launch reads and writes, as many as the last cache of most processors holds.
 constexpr std::int64_t leastStreamed = std::int64_t{32} << 20;
 
-// Copies what lies in a cache to memory. Other threads may read it after streamed().
+// Copies what lies in a cache to memory, within parallelStreams.
 inline void stream(const void* source, void* destination, std::size_t bytes) {
 #ifdef __SSE2__
   if (bytes % sizeof(__m128i) == 0 && reinterpret_cast<std::uintptr_t>(destination) % alignof(__m128i) == 0) {
@@ -27,10 +29,16 @@ inline void stream(const void* source, void* destination, std::size_t bytes) {
   std::memcpy(destination, source, bytes);
 }
 
-inline void streamed() {
+// body(job) for job 0 .. count - 1; what it streams is in memory for all threads at the end.
+template <class Body>
+void parallelStreams(std::int64_t count, const Body& body) {
+  parallelTeam([&](std::int64_t member, std::int64_t members) {
+    const Share jobs = shareOf(count, member, members);
+    for (std::int64_t job = jobs.begin; job < jobs.end; ++job) body(job);
 #ifdef __SSE2__
-  _mm_sfence();
+    _mm_sfence();
 #endif
+  });
 }
 
 }  // namespace tilefold::cpu
