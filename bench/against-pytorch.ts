@@ -97,8 +97,8 @@ const startOurs = async (by: Starting): Promise<readonly Started[]> => {
 }
 
 /**
- * Lets glibc keep what PyTorch frees: given back to the kernel after each step, it costs more than
- * half of some steps to get it again.
+ * Lets glibc keep what PyTorch frees: given back to the kernel after each step, it is got again
+ * page by page.
  */
 const keepsMemory = { MALLOC_TRIM_THRESHOLD_: `${2 ** 40}`, MALLOC_MMAP_THRESHOLD_: `${2 ** 40}` }
 
