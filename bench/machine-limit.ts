@@ -6,6 +6,7 @@ import { productFlops, type Kernel, type Program } from '../staging'
 import { layoutCode } from '../staging/kernels/layout'
 import { launchCounts } from '../src/plans/program-statistics'
 import { copyOf, kernelBytes } from './kernel-bytes'
+import { flopsInside } from './products-inside'
 import { isWinograd, transformOperations, winogradSaving } from './winograd-work'
 
 /** What a machine does at its best. */
@@ -81,7 +82,7 @@ const winogradFlops = (kernel: Kernel): number => productFlops(kernel) / winogra
  */
 export const limitMilliseconds = (program: Program, precision: Precision, rates: MachineRates): number => {
   const ofKernel = (kernel: Kernel): number => {
-    const computing = isWinograd(kernel) ? winogradFlops(kernel) / rates.float32 : productFlops(kernel) / rates[precision]
+    const computing = isWinograd(kernel) ? winogradFlops(kernel) / rates.float32 : flopsInside(kernel) / rates[precision]
     return 1000 * Math.max(computing, kernelBytes(kernel, precision) / rates.bytes)
   }
   return [program.step, program.update]

@@ -70,8 +70,8 @@ export const conv2d = {
   required: ['out', 'k'],
   segment: local,
   transformable: (args: Conv2dArguments) => {
-    const { kernel, stride, dilation } = toWindow(args)
-    return [...stride, ...dilation, args.groups ?? 1].every((one) => one === 1) && kernel.every((taps) => taps === 3)
+    const { kernel, stride } = toWindow(args)
+    return [...stride, args.groups ?? 1].every((one) => one === 1) && kernel.every((taps) => taps === 3)
   },
   shape: unary(windowRule('conv2d', convolutionChannels))
 } as const satisfies OpRecord<Conv2dArguments>

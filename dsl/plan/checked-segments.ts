@@ -252,9 +252,9 @@ type Transformable<Text extends string> = Text extends `conv2d ${string} k${infe
 type Three<K extends string> = K extends '3' | '3x3' ? true : {} extends Readonly<Record<K, 1>> ? true : false
 /** Of the options after the kernel. */
 type Ones<Rest extends string> = Rest extends `${infer Word} ${infer More}` ? (One<Word> extends false ? false : Ones<More>) : One<Rest>
-type One<Word extends string> = Word extends 's1' | 's1x1' | 'd1' | 'd1x1' | 'g1'
+type One<Word extends string> = Word extends 's1' | 's1x1' | 'g1'
   ? true
-  : Word extends `${'s' | 'd' | 'g'}${infer N}`
+  : Word extends `${'s' | 'g'}${infer N}`
     ? {} extends Readonly<Record<N, 1>>
       ? true
       : false
@@ -268,7 +268,7 @@ type WinogradRefusal<G extends PlanFileSegment, Name extends string, E extends E
         ? NotInSegment<G, Name, E, 'winograd'>
         : X[1] extends Convolution
           ? Name extends NamesWithin<E, F, G['from'], G['to']>
-            ? Invalid<`${ShowSegment<G>}: winograd: there is none for ${Name} (${X[2]}); it takes 3x3 kernels with strides and dilations of 1 and one group`>
+            ? Invalid<`${ShowSegment<G>}: winograd: there is none for ${Name} (${X[2]}); it takes 3x3 kernels with strides of 1 and one group`>
             : NotInSegment<G, Name, E, 'winograd'>
           : Invalid<`${ShowSegment<G>}: winograd: ${Name} is no convolution but ${X[1]}`>
       : never

@@ -98,7 +98,7 @@ const validateWinograd = (layers: readonly PlannedLayer[], segment: UnnamedSegme
     if (layer !== undefined && !isConvolutionOp(layer.op)) return `winograd: ${name} is no convolution but ${layer.op}`
     const outside = outsideError(layers, segment, 'winograd', name)
     if (outside !== undefined || layer === undefined || isTransformable(layer.op, layer.args)) return outside
-    return `winograd: there is none for ${name} (${layerText(layer.op, layer.args)}); it takes 3x3 kernels with strides and dilations of 1 and one group`
+    return `winograd: there is none for ${name} (${layerText(layer.op, layer.args)}); it takes 3x3 kernels with strides of 1 and one group`
   })
 
 /**

@@ -265,9 +265,9 @@ void testWinograd(Devices& devices, Devices& otherThreads) {
   const auto plain = Layout::plain, blocked = Layout::nChw16c;
   const std::int64_t in = 16 * pick<std::int64_t>({1, 1, 2, 3, 5, 9}), out = 16 * pick<std::int64_t>({1, 1, 2, 4, 5});
   const auto axis = [] {
-    const std::int64_t before = draw(0, 2), after = draw(0, 2);
-    const std::int64_t size = std::max<std::int64_t>(3 - before - after, draw(1, pick<std::int64_t>({4, 12, 60})));
-    return Axis{size, size + before + after - 2, 3, 1, 1, before, after};
+    const std::int64_t dilation = pick<std::int64_t>({1, 1, 1, 2, 3, 12}), before = draw(0, 2 * dilation), after = draw(0, 2 * dilation);
+    const std::int64_t size = std::max<std::int64_t>(2 * dilation + 1 - before - after, draw(1, pick<std::int64_t>({4, 12, 60})));
+    return Axis{size, size + before + after - 2 * dilation, 3, 1, dilation, before, after};
   };
   const Axis rows = axis(), columns = axis();
   const ConvolutionCase test{windowFields(draw(1, 3), in, rows, columns), out, 1, randomSlope()};

@@ -1,6 +1,6 @@
 // Winograd against the direct kernels, in turn, by the least time of each: winograd_bench [threads]
-// [channels extent [outChannels]]. Without a shape: VGG's at 1024 x 1024 and tiles of them. Rates
-// count the multiplications and additions of the direct sum.
+// [channels extent [outChannels [dilation]]]. Without a shape: VGG's at 1024 x 1024 and tiles of
+// them. Rates count the multiplications and additions of the direct sum.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -58,14 +58,14 @@ struct Contender {
 
 double code(Layout layout) { return static_cast<double>(layout); }
 
-void compare(Device& device, std::int64_t in, std::int64_t out, std::int64_t extent) {
-  const auto n = static_cast<double>(extent), i = static_cast<double>(in), o = static_cast<double>(out);
+void compare(Device& device, std::int64_t in, std::int64_t out, std::int64_t extent, std::int64_t dilation) {
+  const auto n = static_cast<double>(extent), i = static_cast<double>(in), o = static_cast<double>(out), d = static_cast<double>(dilation);
   const auto floats = [](std::int64_t count) { return Floats(static_cast<std::size_t>(count) * sizeof(float)); };
   const auto weights = [&](Layout layout) { return floats(weightElements(layout, out, in, 3, 3, 1)); };
   const auto convolution = [&](KernelKind kind, Layout layout, double algorithm) {
     Kernel kernel{
         kind,
-        {1, i, n, n, n, n, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, o, 1, code(Layout::nChw16c), code(Layout::nChw16c), code(layout), algorithm}};
+        {1, i, n, n, n, n, 3, 3, 1, 1, d, d, d, d, d, d, o, 1, code(Layout::nChw16c), code(Layout::nChw16c), code(layout), algorithm}};
     if (kind == KernelKind::convolutionForward) kernel.fields.push_back(0);
     return kernel;
   };
@@ -127,11 +127,11 @@ int main(int count, char** arguments) {
     return 0;
   }
   if (count > 3) {
-    compare(*device, argument(2, 0), argument(4, argument(2, 0)), argument(3, 0));
+    compare(*device, argument(2, 0), argument(4, argument(2, 0)), argument(3, 0), argument(5, 1));
     return 0;
   }
   const std::int64_t shapes[][2] = {{64, 1024}, {128, 512}, {256, 256}, {512, 128}, {512, 64},
                                     {64, 260},  {128, 132}, {256, 66},  {512, 66},  {512, 34}};
-  for (const auto& [channels, extent] : shapes) compare(*device, channels, channels, extent);
+  for (const auto& [channels, extent] : shapes) compare(*device, channels, channels, extent, 1);
   return 0;
 }

@@ -2,6 +2,7 @@ import { operations } from '../../dsl/internal'
 import { activationElements, layouts, weightElements, type Layout } from './layout'
 import type { ConvolutionKernel, Kernel, KernelOf } from './kernels'
 import { stepNumbers } from '../pointwise/encode'
+import { winogradProducts } from './winograd-products'
 
 /** Products of matrices, [rows, depth] by [depth, columns], so many of them. */
 export interface Products {
@@ -33,10 +34,10 @@ type Resampled = Omit<KernelOf<'adaptivePoolForward'>, 'kind'>
 type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardWeights'>
 
 /**
- * F(4x4, 3x3) has a quarter of the products; its transforms leave about this of the gain
+ * What transforms take beside the products of F(4x4, 3x3), which are a quarter as many
  * (native/test/winograd_bench.cpp).
  */
-const winogradGain = 2.8
+const transforming = 4 / 2.8
 
 /** As products of matrices (Chetlur 2014) whose rows are pixels, or a weight's outputs. */
 const productsOf: { readonly [P in ConvolutionKernel['kind']]: (k: Convolution) => Products } = {
@@ -68,7 +69,10 @@ const convolution = (k: ConvolutionKernel): Work => {
   )
   const outputs = k.batch * k.outChannels * k.outHeight * k.outWidth
   return {
-    flops: (2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth) / (k.algorithm === 1 ? winogradGain : 1),
+    flops:
+      k.algorithm === 1
+        ? 2 * k.inChannels * k.outChannels * winogradProducts(k) * transforming
+        : 2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth,
     products: productsOf[k.kind](k),
     elements: k.batch * k.inChannels * k.inHeight * k.inWidth + weights + outputs
   }

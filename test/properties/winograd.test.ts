@@ -14,24 +14,28 @@ import { assertClose } from './random-execution'
 import { assertPeakTouched } from './touched-peak'
 
 /**
- * 3 x 3 convolutions of whole blocks of channels after one of 3 channels, whose padding differs
- * from side to side.
+ * 3 x 3 convolutions of whole blocks of channels after one of 3 channels, some dilated, whose
+ * padding differs from side to side.
  */
-const convolutions = (draw: Draw): readonly dsl.AnyLayer[] =>
-  Array.from({ length: draw(2, 4) }, () => [
-    dsl.conv2d({
-      out: 16 * (draw(0, 2) === 0 ? draw(5, 9) : draw(1, 5)),
-      k: 3,
-      p: [draw(0, 1), draw(0, 1), draw(0, 1), draw(0, 1)],
-      bias: draw(0, 1) === 1
-    }),
-    dsl.leakyRelu({ slope: 0.5 })
-  ]).flat()
+const convolutions = (draw: Draw, maxDilation: number): readonly dsl.AnyLayer[] =>
+  Array.from({ length: draw(2, 4) }, () => {
+    const [rows, columns] = maxDilation === 1 ? [1, 1] : [draw(1, maxDilation), draw(1, maxDilation)]
+    return [
+      dsl.conv2d({
+        out: 16 * (draw(0, 2) === 0 ? draw(5, 9) : draw(1, 5)),
+        k: 3,
+        d: [rows, columns],
+        p: [rows - draw(0, 1), rows - draw(0, 1), columns - draw(0, 1), columns - draw(0, 1)],
+        bias: draw(0, 1) === 1
+      }),
+      dsl.leakyRelu({ slope: 0.5 })
+    ]
+  }).flat()
 
-const randomExecution = (seed: number, extents: readonly [number, number] = [12, 28]) => {
+const randomExecution = (seed: number, { extents = [12, 28] as readonly [number, number], maxDilation = 3 } = {}) => {
   const draw = drawsOf(seed)
   const input = [draw(1, 2), 3, draw(...extents), draw(...extents)] as const
-  const model: dsl.Model = { name: 'convolutions', layers: [...convolutions(draw), dsl.globalAvgPool, dsl.meanSquaredError] }
+  const model: dsl.Model = { name: 'convolutions', layers: [...convolutions(draw, maxDilation), dsl.globalAvgPool, dsl.meanSquaredError] }
   const graph = must(buildGraph(model, input))
   const values = (shape: readonly number[]): Float64Array =>
     Float64Array.from({ length: shape.reduce((all, extent) => all * extent, 1) }, () => draw(-1000, 1000) / 1000)
@@ -136,7 +140,7 @@ wide(
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
         // Small images are not worth the transformation of weights.
-        const { draw, execution } = randomExecution(seed, [60, 110])
+        const { draw, execution } = randomExecution(seed, { extents: [60, 110], maxDilation: 1 })
         const exact = await gradients({ ...execution, strategy: 'plain', exactKernels: true })
         const { plainPeakBytes } = exact.staged.predicted
         assert.is(plainPeakBytes, exact.staged.program.peakBytes)

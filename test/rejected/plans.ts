@@ -356,11 +356,10 @@ planFor(convolutions)({
       to: 6,
       winograd: [
         '0',
-        // expects: segment 0..6: winograd: there is none for 1 (conv2d 4 k3 s2 p1 no-bias); it takes 3x3 kernels with strides and dilations of 1 and one group
+        // expects: segment 0..6: winograd: there is none for 1 (conv2d 4 k3 s2 p1 no-bias); it takes 3x3 kernels with strides of 1 and one group
         '1',
         // expects: segment 0..6: winograd: there is none for 2 (conv2d 4 k1); it takes
         '2',
-        // expects: segment 0..6: winograd: there is none for 3 (conv2d 4 k3 d2); it takes
         '3',
         // expects: segment 0..6: winograd: there is none for 4 (conv2d 4 k3 g2); it takes
         '4'

@@ -13,13 +13,17 @@ using namespace winograd;
 Planes sourceOf(const Convolution& c) { return {c.inChannels, c.inHeight, c.inWidth}; }
 Planes destinationOf(const Convolution& c) { return {c.outChannels, c.outHeight, c.outWidth}; }
 
+Windows windowsOf(const Convolution& c) { return {c.padTop, c.padLeft, {c.dilationHeight, c.dilationWidth}}; }
+
 // Backward, the gradient is padded by what the kernel reaches beyond the source's own padding.
 Correlation correlationOf(KernelKind kind, const Convolution& c) {
-  if (kind == KernelKind::convolutionForward) return {c.batch, sourceOf(c), destinationOf(c), c.padTop, c.padLeft};
-  return {c.batch, destinationOf(c), sourceOf(c), 2 - c.padTop, 2 - c.padLeft};
+  const Windows windows = windowsOf(c);
+  if (kind == KernelKind::convolutionForward) return {c.batch, sourceOf(c), destinationOf(c), windows};
+  const auto& [padTop, padLeft, dilation] = windows;
+  return {c.batch, destinationOf(c), sourceOf(c), {2 * dilation.rows - padTop, 2 * dilation.columns - padLeft, dilation}};
 }
 
-Gradient gradientOf(const Convolution& c) { return {c.batch, sourceOf(c), destinationOf(c), c.padTop, c.padLeft, weightStrides(c)}; }
+Gradient gradientOf(const Convolution& c) { return {c.batch, sourceOf(c), destinationOf(c), windowsOf(c), weightStrides(c)}; }
 
 // Whether 16 output channels that lie together in a transform are equally far apart here, and
 // nothing is padded.
@@ -103,10 +107,11 @@ Launch transformFrom(const WeightReorder& r, const WeightStrides& strides, std::
 
 void requireWinograd(KernelKind kind, const Convolution& c) {
   require(c.kernelHeight == 3 && c.kernelWidth == 3, "kernels of 3 x 3");
-  require(c.strideHeight == 1 && c.strideWidth == 1 && c.dilationHeight == 1 && c.dilationWidth == 1, "strides and dilations of 1");
+  require(c.strideHeight == 1 && c.strideWidth == 1, "strides of 1");
   require(c.groups == 1, "1 group");
   require(c.inChannels % lanes == 0 && c.outChannels % lanes == 0, "channels that are multiples of 16");
-  require(std::max({c.padTop, c.padBottom, c.padLeft, c.padRight}) <= 2, "padding of at most 2");
+  require(std::max(c.padTop, c.padBottom) <= 2 * c.dilationHeight && std::max(c.padLeft, c.padRight) <= 2 * c.dilationWidth,
+          "padding of at most twice the dilation");
   require(c.sourceLayout == Layout::nChw16c && c.destinationLayout == Layout::nChw16c, "activations in layout nChw16c");
   if (kind == KernelKind::convolutionForward)
     require(c.weightLayout == Layout::winogradForward, "weights in layout winogradForward");

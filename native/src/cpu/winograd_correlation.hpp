@@ -9,7 +9,7 @@ namespace tilefold::cpu::winograd {
 struct Correlation {
   std::int64_t batch;
   Planes operand, result;
-  std::int64_t padTop, padLeft;  // of the operand
+  Windows windows;  // of the operand
 };
 
 std::int64_t correlationScratchFloats(const Correlation& c, int threads);

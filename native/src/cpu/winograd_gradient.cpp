@@ -19,13 +19,13 @@ struct Work {
   std::int64_t chunkOuts, chunkIns;  // channels of a whole chunk
 
   explicit Work(const Gradient& g)
-      : grid(g.batch, g.destination.height, g.destination.width),
+      : grid(g.batch, g.destination.height, g.destination.width, g.windows.dilation),
         outChunks(ceilDivide(g.destination.blocks(), outVectors)),
         inChunks(ceilDivide(g.source.blocks(), inBlocks)),
         parts(1),
         chunkOuts(std::min(g.destination.channels, outVectors * lanes)),
         chunkIns(std::min(g.source.channels, inBlocks * lanes)) {
-    while (2 * parts * pairs() <= wantedTasks && 2 * parts * minPartTiles <= grid.count) parts *= 2;
+    while (2 * parts * pairs() <= wantedTasks && 2 * parts * minPartTiles <= grid.count()) parts *= 2;
   }
   std::int64_t pairs() const { return outChunks * inChunks; }
   std::int64_t tasks() const { return pairs() * parts; }
@@ -77,8 +77,9 @@ void transformGradients(const Gradient& g, const T* gradient, const Block& tiles
         continue;
       }
       const Place& place = tiles[tile];
-      const Square<step, T> square(g.destination, gradient + g.destination.at(place.image, pair.outBlock + v), place.y, place.x);
-      transformGradient(square.pixels, square.rowStride, to, layout.positionStride(), sum);
+      const Square<step, T> square(g.destination, gradient + g.destination.at(place.image, pair.outBlock + v), place.y, place.x,
+                                   g.windows.dilation);
+      transformGradient(square.pixels, square.strides, to, layout.positionStride(), sum);
     }
     for (std::int64_t lane = 0; lane < lanes; ++lane) biasTotals[v * lanes + lane] += static_cast<double>(sum[lane]);
   }
@@ -90,7 +91,7 @@ void addBlock(const Gradient& g, const Work& w, const GradientOperands<T>& opera
   const Transformed from = w.source(), by = w.gradient();
   const Transformed source{from.tiles, pair.ins / lanes};  // a smaller last chunk is as dense
   for (std::int64_t block = 0; block < source.blocks; ++block)
-    transformBlock(g.source, operands.source, tiles, g.padTop, g.padLeft, pair.inBlock + block, source, block, space.source);
+    transformBlock(g.source, operands.source, tiles, g.windows, pair.inBlock + block, source, block, space.source);
   transformGradients(g, operands.destinationGradient, tiles, pair, by, space.gradient, space.totals + taps * w.matrix());
   for (std::int64_t p = 0; p < positions; ++p)
     accumulate({space.source + p * source.positionStride(), space.gradient + p * by.positionStride(), space.sums + p * w.sumStride(),
@@ -157,7 +158,7 @@ void weightGradient(const Gradient& g, int threads, const GradientOperands<T>& o
     const Pair pair(g, w, task / w.parts);
     Workspace space(w, operands.scratch + omp_get_thread_num() * Workspace::bytes(w));
     if (w.parts > 1) space.totals = kept + task * Workspace::doubles(w);
-    sumPart(g, w, operands, pair, shareOf(w.grid.count, task % w.parts, w.parts), space);
+    sumPart(g, w, operands, pair, shareOf(w.grid.count(), task % w.parts, w.parts), space);
     if (w.parts == 1) store(g, w, operands, pair, [&](std::int64_t i) { return space.totals[i]; });
   });
   if (w.parts == 1) return;

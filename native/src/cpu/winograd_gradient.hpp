@@ -10,7 +10,7 @@ namespace tilefold::cpu::winograd {
 struct Gradient {
   std::int64_t batch;
   Planes source, destination;
-  std::int64_t padTop, padLeft;
+  Windows windows;  // of the source
   WeightStrides weights;
 };
 

@@ -176,29 +176,29 @@ TILEFOLD_INLINE void accumulateBy(const GradientProduct& product) {
 }  // namespace
 
 template <class T>
-void transformWindow(const T* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride) {
+void transformWindow(const T* pixels, const PixelStrides& strides, float* transformed, std::int64_t positionStride) {
   forProcessor(
-      [](auto pixels, auto rowStride, auto transformed, auto positionStride) TILEFOLD_INLINED {
-        transformBothWays<6, 6>([=](int i, int j) { return pixels + i * rowStride + j * lanes; }, toPoints,
+      [](auto pixels, auto strides, auto transformed, auto positionStride) TILEFOLD_INLINED {
+        transformBothWays<6, 6>([=](int i, int j) { return pixels + i * strides.row + j * strides.pixel; }, toPoints,
                                 [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
       },
-      pixels, rowStride, transformed, positionStride);
+      pixels, strides, transformed, positionStride);
 }
 
 template <class T>
-void transformGradient(const T* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride, float* sum) {
+void transformGradient(const T* pixels, const PixelStrides& strides, float* transformed, std::int64_t positionStride, float* sum) {
   forProcessor(
-      [](auto pixels, auto rowStride, auto transformed, auto positionStride, auto sum) TILEFOLD_INLINED {
+      [](auto pixels, auto strides, auto transformed, auto positionStride, auto sum) TILEFOLD_INLINED {
         Vector total = at(sum);
         for (int i = 0; i < 4; ++i) {
-          const auto* row = pixels + i * rowStride;
-          total += (at(row) + at(row + lanes)) + (at(row + 2 * lanes) + at(row + 3 * lanes));
+          const auto* row = pixels + i * strides.row;
+          total += (at(row) + at(row + strides.pixel)) + (at(row + 2 * strides.pixel) + at(row + 3 * strides.pixel));
         }
         at(sum) = total;
-        transformBothWays<4, 6>([=](int i, int j) { return pixels + i * rowStride + j * lanes; }, gradientToPoints,
+        transformBothWays<4, 6>([=](int i, int j) { return pixels + i * strides.row + j * strides.pixel; }, gradientToPoints,
                                 [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
       },
-      pixels, rowStride, transformed, positionStride, sum);
+      pixels, strides, transformed, positionStride, sum);
 }
 
 void transformTaps(const float* weights, std::int64_t count, float* transformed, std::int64_t positionStride) {
@@ -213,19 +213,20 @@ void transformTaps(const float* weights, std::int64_t count, float* transformed,
 }
 
 template <class T>
-void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, T* pixels, std::int64_t rowStride) {
+void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, T* pixels, const PixelStrides& strides) {
   forProcessor(
-      [](auto products, auto positionStride, auto start, auto slope, auto pixels, auto rowStride) TILEFOLD_INLINED {
+      [](auto products, auto positionStride, auto start, auto slope, auto pixels, auto strides) TILEFOLD_INLINED {
         transformBothWays<6, 4>([=](int i, int j) { return products + (i * 6 + j) * positionStride; }, fromPoints,
-                                [=](int i, int j, const Vector& value) { put(pixels + i * rowStride + j * lanes, value + at(start)); });
+                                [=](int i, int j, const Vector& value) { put(pixels + i * strides.row + j * strides.pixel, value + at(start)); });
         if (slope == 1) return;
-        for (int i = 0; i < 4; ++i) {
-          auto* row = pixels + i * rowStride;
-          const auto value = [=](std::int64_t k) -> float { return row[k]; };
-          rectifyEach(4 * lanes, slope, value, value, row);
-        }
+        for (int i = 0; i < 4; ++i)
+          for (int j = 0; j < 4; ++j) {
+            auto* pixel = pixels + i * strides.row + j * strides.pixel;
+            const auto value = [=](std::int64_t k) -> float { return pixel[k]; };
+            rectifyEach(lanes, slope, value, value, pixel);
+          }
       },
-      products, positionStride, finish.start, finish.slope, pixels, rowStride);
+      products, positionStride, finish.start, finish.slope, pixels, strides);
 }
 
 void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride) {
@@ -275,9 +276,9 @@ void accumulate(const GradientProduct& product) {
 }
 
 #define TILEFOLD_INSTANTIATE(T)                                                                        \
-  template void transformWindow(const T*, std::int64_t, float*, std::int64_t);                         \
-  template void transformGradient(const T*, std::int64_t, float*, std::int64_t, float*);               \
-  template void restoreTile(const float*, std::int64_t, const Finish&, T*, std::int64_t);
+  template void transformWindow(const T*, const PixelStrides&, float*, std::int64_t);                         \
+  template void transformGradient(const T*, const PixelStrides&, float*, std::int64_t, float*);               \
+  template void restoreTile(const float*, std::int64_t, const Finish&, T*, const PixelStrides&);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE

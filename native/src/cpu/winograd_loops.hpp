@@ -18,14 +18,19 @@ constexpr std::int64_t groupTiles = 6;  // tiles that a product takes at once
 constexpr std::int64_t maxVectors = 4;  // vectors of result channels that it takes at once
 constexpr std::int64_t groupFloats = groupTiles * lanes;
 
+// Elements from a pixel to the one below, and to the one beside it.
+struct PixelStrides {
+  std::int64_t row, pixel;
+};
+
 // 6x6 pixels of 16 channels -> one vector a position, `positionStride` floats apart.
 // T, of pixels: float or Bfloat16.
 template <class T>
-void transformWindow(const T* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride);
+void transformWindow(const T* pixels, const PixelStrides& strides, float* transformed, std::int64_t positionStride);
 // 4x4 pixels of a gradient likewise, by the transpose of `restoreTile`. Adds the pixels to `sum`
 // (16 floats).
 template <class T>
-void transformGradient(const T* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride, float* sum);
+void transformGradient(const T* pixels, const PixelStrides& strides, float* transformed, std::int64_t positionStride, float* sum);
 // `count` times 9 taps of 16 pairs of channels, 16 floats each; at a position they lie one after
 // the other.
 void transformTaps(const float* weights, std::int64_t count, float* transformed, std::int64_t positionStride);
@@ -36,7 +41,7 @@ struct Finish {
 };
 // Products at the positions -> 4x4 pixels.
 template <class T>
-void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, T* pixels, std::int64_t rowStride);
+void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, T* pixels, const PixelStrides& strides);
 // Products at the positions -> 9 taps, added in double: sums[tap * tapStride + lane].
 void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride);
 

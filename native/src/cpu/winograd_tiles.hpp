@@ -1,5 +1,6 @@
 // An activation in nChw16c, and the tiles that its plane is cut into: one numbering over the
-// images, rows and columns of a batch.
+// images, rows and columns of a batch. Where a kernel is dilated by d, every d-th row is a dense
+// plane's, and so is every d-th column: tiles are of those.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -18,16 +19,50 @@ struct Planes {
   std::int64_t at(std::int64_t image, std::int64_t block) const { return (image * blocks() + block) * height * width * lanes; }
 };
 
+struct Dilation {
+  std::int64_t rows, columns;
+};
+
 // A tile's first result.
 struct Place {
   std::int64_t image, y, x;
 };
 
-struct TileGrid {
-  std::int64_t rows, columns, count;
-  TileGrid(std::int64_t batch, std::int64_t height, std::int64_t width)
-      : rows(ceilDivide(height, step)), columns(ceilDivide(width, step)), count(batch * rows * columns) {}
-  Place operator()(std::int64_t tile) const { return {tile / (rows * columns), tile / columns % rows * step, tile % columns * step}; }
+// The tiles along one axis: first those of results 0, d, 2d and so on, then those of 1, d + 1 ...
+class TileAxis {
+ public:
+  TileAxis(std::int64_t extent, std::int64_t dilation)
+      : dilation_(dilation),
+        longer_(extent % dilation),
+        longTiles_(ceilDivide(extent / dilation + 1, step)),
+        tiles_(ceilDivide(extent / dilation, step)) {}
+  std::int64_t count() const { return longer_ * longTiles_ + (dilation_ - longer_) * tiles_; }
+  // The first result of a tile.
+  std::int64_t operator()(std::int64_t tile) const {
+    if (tile < longer_ * longTiles_) return tile / longTiles_ + tile % longTiles_ * step * dilation_;
+    const std::int64_t other = tile - longer_ * longTiles_;
+    return longer_ + other / tiles_ + other % tiles_ * step * dilation_;
+  }
+
+ private:
+  std::int64_t dilation_;
+  std::int64_t longer_;  // of the dilation's residues have one result more
+  std::int64_t longTiles_, tiles_;
+};
+
+class TileGrid {
+ public:
+  TileGrid(std::int64_t batch, std::int64_t height, std::int64_t width, const Dilation& dilation)
+      : rows_(height, dilation.rows), columns_(width, dilation.columns), count_(batch * rows_.count() * columns_.count()) {}
+  std::int64_t count() const { return count_; }
+  Place operator()(std::int64_t tile) const {
+    const std::int64_t columns = columns_.count(), row = tile / columns;
+    return {row / rows_.count(), rows_(row % rows_.count()), columns_(tile % columns)};
+  }
+
+ private:
+  TileAxis rows_, columns_;
+  std::int64_t count_;
 };
 
 constexpr std::int64_t maxTiles = 96;  // of a block
@@ -47,31 +82,36 @@ class Block {
   std::array<Place, maxTiles> places_;
 };
 
-// A square of pixels of one block of channels: where they are, or a copy with zeros for those
-// outside the plane.
+// A square of pixels of one block of channels, as far apart as the kernel's taps: where they are,
+// or a copy with zeros for those outside the plane.
 template <std::int64_t Size, class T>
 class Square {
  public:
-  Square(const Planes& planes, const T* plane, std::int64_t y, std::int64_t x) {
-    if (y >= 0 && x >= 0 && y + Size <= planes.height && x + Size <= planes.width) {
+  Square(const Planes& planes, const T* plane, std::int64_t y, std::int64_t x, const Dilation& dilation) {
+    const auto reached = [](std::int64_t first, std::int64_t by) { return first + (Size - 1) * by; };
+    if (y >= 0 && x >= 0 && reached(y, dilation.rows) < planes.height && reached(x, dilation.columns) < planes.width) {
       pixels = plane + y * planes.rowStride() + x * lanes;
-      rowStride = planes.rowStride();
+      strides = {dilation.rows * planes.rowStride(), dilation.columns * lanes};
       return;
     }
     std::memset(static_cast<void*>(copy_), 0, sizeof(copy_));
-    const std::int64_t left = std::max<std::int64_t>(0, -x), right = std::min(Size, planes.width - x);
-    for (std::int64_t i = std::max<std::int64_t>(0, -y); i < std::min(Size, planes.height - y); ++i)
-      if (left < right)
-        std::memcpy(copy_ + (i * Size + left) * lanes, plane + (y + i) * planes.rowStride() + (x + left) * lanes,
-                    static_cast<std::size_t>((right - left) * lanes) * sizeof(T));
+    for (std::int64_t i = 0; i < Size; ++i) {
+      const std::int64_t row = y + i * dilation.rows;
+      if (row < 0 || row >= planes.height) continue;
+      for (std::int64_t j = 0; j < Size; ++j) {
+        const std::int64_t column = x + j * dilation.columns;
+        if (column < 0 || column >= planes.width) continue;
+        std::memcpy(static_cast<void*>(copy_ + (i * Size + j) * lanes), plane + row * planes.rowStride() + column * lanes, lanes * sizeof(T));
+      }
+    }
     pixels = copy_;
-    rowStride = Size * lanes;
+    strides = {Size * lanes, lanes};
   }
   Square(const Square&) = delete;
   Square& operator=(const Square&) = delete;
 
   const T* pixels;
-  std::int64_t rowStride;
+  PixelStrides strides;
 
  private:
   alignas(64) T copy_[Size * Size * lanes];
@@ -93,15 +133,22 @@ inline void clear(float* transformed, std::int64_t positionStride) {
   for (std::int64_t p = 0; p < positions; ++p) std::memset(transformed + p * positionStride, 0, lanes * sizeof(float));
 }
 
-// Transforms one block of channels of each tile's window, which begins `top` rows and `left`
-// columns before the tile; the tiles that are missing in the last group become zero.
+// Where the windows of tiles begin: so many rows and columns before the tile.
+struct Windows {
+  std::int64_t padTop, padLeft;
+  Dilation dilation;
+};
+
+// Transforms one block of channels of each tile's window; the tiles that are missing in the last
+// group become zero.
 template <class T>
-void transformBlock(const Planes& planes, const T* pixels, const Block& tiles, std::int64_t top, std::int64_t left,
-                           std::int64_t channelBlock, const Transformed& layout, std::int64_t layoutBlock, float* transformed) {
+void transformBlock(const Planes& planes, const T* pixels, const Block& tiles, const Windows& windows, std::int64_t channelBlock,
+                    const Transformed& layout, std::int64_t layoutBlock, float* transformed) {
   for (std::int64_t tile = 0; tile < tiles.count(); ++tile) {
     const Place& place = tiles[tile];
-    const Square<window, T> square(planes, pixels + planes.at(place.image, channelBlock), place.y - top, place.x - left);
-    transformWindow(square.pixels, square.rowStride, transformed + layout.at(tile, layoutBlock), layout.positionStride());
+    const Square<window, T> square(planes, pixels + planes.at(place.image, channelBlock), place.y - windows.padTop,
+                                   place.x - windows.padLeft, windows.dilation);
+    transformWindow(square.pixels, square.strides, transformed + layout.at(tile, layoutBlock), layout.positionStride());
   }
   for (std::int64_t tile = tiles.count(); tile < tiles.groups() * groupTiles; ++tile)
     clear(transformed + layout.at(tile, layoutBlock), layout.positionStride());
