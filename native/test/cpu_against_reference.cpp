@@ -437,10 +437,20 @@ Buffer randomBf16(std::int64_t count) {
   return buffer;
 }
 
+Buffer toFloats(const Buffer& bf16) {
+  const auto* from = reinterpret_cast<const Bfloat16*>(bf16.data());
+  const Buffer floats(2 * bf16.size() * sizeof(float));
+  for (std::size_t i = 0; i < floats.size(); ++i) floats.data()[i] = static_cast<float>(from[i]);
+  return floats;
+}
+
+// Sums that differ in their last digits seldom round differently.
+constexpr double bf16Tolerance = 3e-4;
+
 // In bf16, summed in float: strips of rows and of parts of rows, odd widths, strides over rows,
-// unread taps, images of one row each. Ours: the same bits for any number of threads.
-void testBf16Gradients(int threads, int otherThreads) {
-  const auto kind = KernelKind::convolutionBackwardWeights;
+// unread taps, taps far apart, images of one row each. Ours: the same bits for any number of
+// threads.
+void testBf16Convolutions(int threads, int otherThreads) {
   const auto plain = Layout::plain;
   const auto cpu = makeCpuDevice(Precision::bf16, threads), other = makeCpuDevice(Precision::bf16, otherThreads);
   const auto reference = makeReferenceDevice(Precision::bf16);
@@ -449,38 +459,69 @@ void testBf16Gradients(int threads, int otherThreads) {
     return Axis{in, (in + before + after - (kernel - 1) * dilation - 1) / stride + 1, kernel, stride, dilation, before, after};
   };
   const auto test = [&](std::int64_t batch, std::int64_t in, std::int64_t out, const Axis& rows, const Axis& columns) {
-    const ConvolutionCase convolution{windowFields(batch, in, rows, columns), out, 1};
+    const ConvolutionCase convolution{windowFields(batch, in, rows, columns), out, 1, randomSlope()};
     const Shape source{batch, in, rows.in, columns.in}, destination{batch, out, rows.out, columns.out};
-    const Buffer x = randomBf16(source.elements(plain)), dy = randomBf16(destination.elements(plain));
     const std::int64_t taps = rows.kernel * columns.kernel;
-    const Buffer dw(static_cast<std::size_t>(out * in * taps) * sizeof(float)), db(static_cast<std::size_t>(out) * sizeof(float));
-    run(*reference, convolution.kernel(kind, plain, plain, plain), {x.operand(), dy.operand(), dw.operand(), db.operand(), {}});
+    const Buffer x = randomBf16(source.elements(plain)), dy = randomBf16(destination.elements(plain));
+    const Buffer w = random(out * in * taps), bias = random(out);
+    const auto ofBlocks = [&](const Shape& s) { return Buffer(static_cast<std::size_t>(s.elements(blocked)) * sizeof(Bfloat16)); };
     const auto inBlocks = [&](const Shape& s, const Buffer& of) {
-      Buffer result(static_cast<std::size_t>(s.elements(blocked)) * sizeof(Bfloat16));
+      Buffer result = ofBlocks(s);
       run(*cpu, {KernelKind::reorderActivation, {real(s.batch), real(s.channels), real(s.height), real(s.width), code(plain), code(blocked)}},
           {of.operand(), result.operand()});
       return result;
     };
-    const Buffer blockedX = inBlocks(source, x), blockedDy = inBlocks(destination, dy);
-    const auto layout = cpu->weightLayouts(convolution.kernel(KernelKind::convolutionForward, blocked, blocked, plain)).stored;
-    const Kernel kernel = convolution.kernel(kind, blocked, blocked, layout);
-    const auto gradientOf = [&](Device& device) {
-      std::pair result{Buffer(static_cast<std::size_t>(weightElements(layout, out, in, rows.kernel, columns.kernel, 1)) * sizeof(float)),
-                       Buffer(db.size() * sizeof(float))};
-      const Buffer scratch(device.scratchBytes(kernel));
-      run(device, kernel, {blockedX.operand(), blockedDy.operand(), result.first.operand(), result.second.operand(), scratch.operand()});
+    const auto inLayout = [&](KernelKind kind, const Buffer& weights, Layout layout) {
+      Buffer result(static_cast<std::size_t>(weightElements(layout, out, in, rows.kernel, columns.kernel, 1)) * sizeof(float));
+      run(*cpu, {kind, {real(out), real(in), real(rows.kernel), real(columns.kernel), 1, code(plain), code(layout)}},
+          {weights.operand(), result.operand()});
       return result;
     };
-    const auto [found, foundDb] = gradientOf(*cpu);
-    Buffer expected(found.size() * sizeof(float));
-    run(*cpu, {KernelKind::reorderWeights, {real(out), real(in), real(rows.kernel), real(columns.kernel), 1, code(plain), code(layout)}},
-        {dw.operand(), expected.operand()});
-    expectClose(kernel, "weightGradient", found, expected);
-    expectClose(kernel, "biasGradient", foundDb, db);
-    const std::string name = cpuImplementationName(Precision::bf16, kernel, threads);
-    ++implementations["bf16 convolutionBackwardWeights " + name];
-    if (name == "pairs" && std::memcmp(found.data(), gradientOf(*other).first.data(), found.size() * sizeof(float)) != 0)
-      fail(kernel, "its result depends on the number of threads");
+    // `result` is a cpu's, written to the operand of that place.
+    const auto launch = [&](Device& device, const Kernel& kernel, std::vector<Operand> operands, std::size_t place, const Buffer& result) {
+      const Buffer scratch(device.scratchBytes(kernel));
+      operands[place] = result.operand();
+      operands.push_back(scratch.operand());
+      run(device, kernel, operands);
+    };
+    const auto check = [&](const Kernel& kernel, const std::vector<Operand>& operands, std::size_t place, const Buffer& found) {
+      const std::string name = cpuImplementationName(Precision::bf16, kernel, threads);
+      ++implementations["bf16 " + std::string(kernelInfo(kernel.kind).name) + " " + name];
+      launch(*cpu, kernel, operands, place, found);
+      if (name != "pairs" && name != "strips") return;
+      const Buffer again(found.size() * sizeof(float));
+      launch(*other, kernel, operands, place, again);
+      if (std::memcmp(found.data(), again.data(), found.size() * sizeof(float)) != 0)
+        fail(kernel, "its result depends on the number of threads");
+    };
+    const Buffer blockedX = inBlocks(source, x), blockedDy = inBlocks(destination, dy);
+    const auto layouts = cpu->weightLayouts(convolution.kernel(KernelKind::convolutionForward, blocked, blocked, plain));
+    const auto checkActivation = [&](const Kernel& kernel, const std::vector<Operand>& operands, std::size_t place, const Shape& shape,
+                                     const Buffer& expected) {
+      const Buffer found = ofBlocks(shape);
+      check(kernel, operands, place, found);
+      expectClose(kernel, "result", toFloats(found), toFloats(inBlocks(shape, expected)), bf16Tolerance);
+    };
+
+    const Buffer plainW = inLayout(KernelKind::castWeights, w, plain), y(destination.elements(plain) * sizeof(Bfloat16)),
+                 dx(source.elements(plain) * sizeof(Bfloat16));
+    run(*reference, convolution.kernel(KernelKind::convolutionForward, plain, plain, plain),
+        {x.operand(), plainW.operand(), bias.operand(), y.operand(), {}});
+    checkActivation(convolution.kernel(KernelKind::convolutionForward, blocked, blocked, layouts.forward),
+                    {blockedX.operand(), inLayout(KernelKind::castWeights, w, layouts.forward).operand(), bias.operand(), {}}, 3, destination, y);
+    run(*reference, convolution.kernel(KernelKind::convolutionBackwardData, plain, plain, plain),
+        {dy.operand(), plainW.operand(), dx.operand(), {}});
+    checkActivation(convolution.kernel(KernelKind::convolutionBackwardData, blocked, blocked, layouts.backwardData),
+                    {blockedDy.operand(), inLayout(KernelKind::castWeights, w, layouts.backwardData).operand(), {}}, 2, source, dx);
+
+    const Buffer dw(w.size() * sizeof(float)), db(bias.size() * sizeof(float)), foundDb(db.size() * sizeof(float));
+    run(*reference, convolution.kernel(KernelKind::convolutionBackwardWeights, plain, plain, plain),
+        {x.operand(), dy.operand(), dw.operand(), db.operand(), {}});
+    const Kernel gradient = convolution.kernel(KernelKind::convolutionBackwardWeights, blocked, blocked, layouts.stored);
+    const Buffer expected = inLayout(KernelKind::reorderWeights, dw, layouts.stored), found(expected.size() * sizeof(float));
+    check(gradient, {blockedX.operand(), blockedDy.operand(), {}, foundDb.operand()}, 2, found);
+    expectClose(gradient, "weightGradient", found, expected);
+    expectClose(gradient, "biasGradient", foundDb, db);
   };
   test(1, 64, 48, axis(65, 3, 2, 1, 1, 1), axis(67, 3, 2, 1, 1, 1));
   test(2, 60, 130, axis(20, 1, 1, 1, 0, 0), axis(21, 1, 1, 1, 0, 0));
@@ -490,6 +531,9 @@ void testBf16Gradients(int threads, int otherThreads) {
   test(1, 70, 64, axis(9, 5, 1, 1, 2, 1), axis(1201, 7, 1, 1, 3, 4));
   test(2, 64, 64, axis(23, 3, 3, 2, 0, 2), axis(40, 2, 1, 1, 1, 0));
   test(1, 64, 350, axis(2, 4, 1, 1, 3, 3), axis(300, 1, 1, 1, 0, 0));
+  test(2, 64, 80, axis(40, 3, 1, 24, 24, 24), axis(50, 3, 1, 18, 18, 18));
+  test(1, 272, 33, axis(30, 3, 1, 12, 12, 12), axis(31, 3, 1, 12, 12, 12));
+  test(1, 64, 64, axis(60, 3, 2, 20, 20, 20), axis(300, 3, 1, 9, 9, 9));
 }
 
 // Weights so large that all threads work on one block of tiles, and more tiles than a block has;
@@ -729,7 +773,7 @@ int main(int count, char** arguments) {
   testNetworkShapes(devices);
   if (wide) testLongSums(devices);
   testLongPlainSums(devices, otherThreads);
-  testBf16Gradients(devices.threads, otherThreads.threads);
+  testBf16Convolutions(devices.threads, otherThreads.threads);
   if (wide) testLargeWeights(devices);
   for (std::int64_t i = 0; i < cases && failures < 10; ++i) {
     testConvolution(devices, randomConvolution());

@@ -5,15 +5,14 @@
 #include "convolution_sides.hpp"
 #include "lane_loops.hpp"
 #include "parallel.hpp"
+#include "processor.hpp"
 #include "strip_loops.hpp"
 #include "vector_loops.hpp"
 
 namespace tilefold::cpu {
 namespace {
 
-constexpr std::int64_t matrixFloats = stripLanes * stripLanes;
-// Read again for every row: they should stay in a core's cache.
-constexpr std::int64_t weightFloats = 65536;
+constexpr std::int64_t matrixElements = stripLanes * stripLanes;
 
 // Results begin .. end - 1 of every row are given by the same taps of the window's rows.
 struct Span {
@@ -55,70 +54,142 @@ TapOffsets offsetsOf(const Sides& sides, const Span& span, std::int64_t resultRo
       const std::int64_t shift = sides.columns.range(tap).shift;
       const std::int64_t x = sides.forward ? span.begin * sides.columns.stride + shift : span.begin - shift;
       offsets.operand.push_back(*y * sides.operand.rowStride + x * sides.operand.pixelStride);
-      offsets.matrix.push_back((row * sides.columns.kernel + tap) * matrixFloats);
+      offsets.matrix.push_back((row * sides.columns.kernel + tap) * matrixElements);
     }
   }
   return offsets;
 }
 
+std::int64_t ceilDivide(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+
+// How results are shared: threads take bands of rows, each all blocks of channels or, where rows are
+// few, a part of them. The sums of a band in a chunk of blocks should stay in a core's cache.
+struct Bands {
+  std::int64_t height, width, blocks, chunks, images, count, parts;
+  std::int64_t operandsAtOnce;  // blocks whose weights for a chunk stay in a core's cache
+  std::int64_t chunksAtOnce;    // which read these one after the other
+
+  Bands(const Convolution& c, const Sides& sides, int threads)
+      : height(sides.resultHeight()),
+        width(sides.resultWidth()),
+        blocks(sides.result.blocks()),
+        chunks(ceilDivide(blocks, maxStripBlocks)),
+        images(c.batch),
+        count(std::min(height, std::max<std::int64_t>(threads, ceilDivide(height, std::max<std::int64_t>(1, sumFloats / rowFloats()))))),
+        parts(std::clamp<std::int64_t>(threads / (images * count), 1, chunks)),
+        operandsAtOnce(std::max<std::int64_t>(1, weightsAtOnce / (c.kernelHeight * c.kernelWidth * maxStripBlocks * matrixElements))),
+        chunksAtOnce(operandsAtOnce < sides.operand.blocks() ? std::min(ceilDivide(chunks, parts), manyChunks) : 1) {}
+  std::int64_t rowFloats() const { return checkedMultiply(maxStripBlocks * stripLanes, width); }
+  // Of the sums that a thread holds.
+  std::int64_t floats() const { return checkedMultiply(checkedMultiply(ceilDivide(height, count), rowFloats()), chunksAtOnce); }
+  std::int64_t jobs() const { return images * count * parts; }
+
+ private:
+  static constexpr std::int64_t sumFloats = 65536, weightsAtOnce = 65536, manyChunks = 4;
+};
+
+template <class T>
+constexpr bool isFloat = std::is_same_v<T, float>;
+
 }  // namespace
 
-Layout stripWeightLayout(KernelKind kind) { return kind == KernelKind::convolutionForward ? Layout::OIhw16i16o : Layout::IOhw16o16i; }
+// Those that oneDNN reads too.
+template <class T>
+Layout stripWeightLayout(KernelKind kind) {
+  const bool forward = kind == KernelKind::convolutionForward;
+  if (isFloat<T>) return forward ? Layout::OIhw16i16o : Layout::IOhw16o16i;
+  return forward ? Layout::OIhw8i16o2i : Layout::OIhw8o16i2o;
+}
 
+template <class T>
 bool fitsStrips(KernelKind kind, const Convolution& c) {
-  return kind != KernelKind::convolutionBackwardWeights && c.groups == 1 && c.sourceLayout == Layout::nChw16c &&
-         c.destinationLayout == Layout::nChw16c && c.weightLayout == stripWeightLayout(kind) &&
+  return kind != KernelKind::convolutionBackwardWeights && (isFloat<T> || multipliesPairs()) && c.groups == 1 &&
+         c.sourceLayout == Layout::nChw16c && c.destinationLayout == Layout::nChw16c && c.weightLayout == stripWeightLayout<T>(kind) &&
          (kind == KernelKind::convolutionForward || c.strideWidth == 1);
 }
 
+template <class T>
+std::size_t stripConvolutionScratchBytes(KernelKind kind, const Convolution& c, int threads) {
+  if (isFloat<T>) return 0;
+  const Bands bands(c, sidesOf(c, kind == KernelKind::convolutionForward), threads);
+  return static_cast<std::size_t>(checkedMultiply(checkedMultiply(threads, bands.floats()), sizeof(float)));
+}
+
+template <class T>
 Launch compileStripConvolution(KernelKind kind, const Convolution& c, int threads) {
   const bool forward = kind == KernelKind::convolutionForward;
   const Sides sides = sidesOf(c, forward);
   const std::vector<Span> spans = spansOf(sides);
-  const std::int64_t taps = c.kernelHeight * c.kernelWidth, height = sides.resultHeight(), width = sides.resultWidth();
-  const std::int64_t resultBlocks = sides.result.blocks(), operandBlocks = sides.operand.blocks();
-  const std::int64_t chunks = (resultBlocks + maxStripBlocks - 1) / maxStripBlocks;
-  const std::int64_t operandsAtOnce = std::max<std::int64_t>(1, weightFloats / (taps * maxStripBlocks * matrixFloats));
-  // A band of rows a thread, so that as few as possible read all the weights; where rows are few,
-  // each takes a part of the chunks.
-  const std::int64_t bands = std::min<std::int64_t>(threads, height);
-  const std::int64_t parts = std::clamp<std::int64_t>(threads / (c.batch * bands), 1, chunks);
+  const Bands bands(c, sides, threads);
+  const std::int64_t taps = c.kernelHeight * c.kernelWidth, operandBlocks = sides.operand.blocks();
+  const std::int64_t operandsAtOnce = bands.operandsAtOnce;
+  // OIhw8o16i2o lists the operand's blocks first, all others the result's.
+  const bool operandFirst = stripWeightLayout<T>(kind) == Layout::OIhw8o16i2o;
+  const std::int64_t operandMatrices = taps * matrixElements * (operandFirst ? bands.blocks : 1);
+  const std::int64_t resultMatrices = taps * matrixElements * (operandFirst ? 1 : operandBlocks);
   return [=](const std::vector<Operand>& operands, const StepParameters&) {
-    const float* operand = elements<const float>(operands, 0);
-    const float* weights = elements<const float>(operands, 1);
+    const T* operand = elements<const T>(operands, 0);
+    const T* weights = elements<const T>(operands, 1);
     const float* bias = forward ? elements<const float>(operands, 2) : nullptr;
-    float* result = elements(operands, forward ? 3 : 2);
-    parallelFor(c.batch * parts * bands, [&](std::int64_t job) {
-      const std::int64_t image = job / bands / parts;
-      const Share rows = shareOf(height, job % bands, bands), part = shareOf(chunks, job / bands % parts, parts);
-      float* plane = result + image * sides.result.batchStride;
-      for (std::int64_t b = part.begin * maxStripBlocks; b < std::min(part.end * maxStripBlocks, resultBlocks); ++b) {
-        std::array<float, stripLanes> lanes{};
-        if (bias != nullptr) std::copy_n(bias + b * stripLanes, sides.result.lanes(b), lanes.begin());
-        fillPixels(lanes.data(), plane + b * sides.result.blockStride + rows.begin * sides.result.rowStride,
-                   (rows.end - rows.begin) * width, stripLanes);
-      }
-      for (std::int64_t first = 0; first < operandBlocks; first += operandsAtOnce)
-        for (std::int64_t chunk = part.begin; chunk < part.end; ++chunk)
-          for (std::int64_t y = rows.begin; y < rows.end; ++y)
-            for (const Span& span : spans) {
-              const TapOffsets offsets = offsetsOf(sides, span, y);
-              const std::int64_t firstResult = chunk * maxStripBlocks;
-              addStrips({operand + image * sides.operand.batchStride + first * sides.operand.blockStride, sides.operand.blockStride,
-                         (forward ? sides.columns.stride : 1) * sides.operand.pixelStride,
-                         weights + (firstResult * operandBlocks + first) * taps * matrixFloats, taps * matrixFloats,
-                         operandBlocks * taps * matrixFloats, offsets.operand.data(), offsets.matrix.data(),
-                         static_cast<std::int64_t>(offsets.matrix.size()), std::min(operandsAtOnce, operandBlocks - first),
-                         plane + firstResult * sides.result.blockStride + y * sides.result.rowStride + span.begin * stripLanes,
-                         sides.result.blockStride, std::min(maxStripBlocks, resultBlocks - firstResult), span.end - span.begin});
-            }
-      if (c.slope == 1) return;
-      for (std::int64_t b = part.begin * maxStripBlocks; b < std::min(part.end * maxStripBlocks, resultBlocks); ++b) {
-        float* band = plane + b * sides.result.blockStride + rows.begin * sides.result.rowStride;
-        rectify(band, band, (rows.end - rows.begin) * sides.result.rowStride, static_cast<float>(c.slope));
+    T* result = elements<T>(operands, forward ? 3 : 2);
+    float* scratch = elements(operands, forward ? 4 : 3);
+    parallelFor(bands.jobs(), [&](std::int64_t job) {
+      const std::int64_t image = job / bands.count / bands.parts;
+      const Share rows = shareOf(bands.height, job % bands.count, bands.count);
+      const Share part = shareOf(bands.chunks, job / bands.count % bands.parts, bands.parts);
+      const std::int64_t pixels = (rows.end - rows.begin) * bands.width;
+      std::vector<TapOffsets> offsetsInBand;
+      for (std::int64_t y = rows.begin; y < rows.end; ++y)
+        for (const Span& span : spans) offsetsInBand.push_back(offsetsOf(sides, span, y));
+      for (std::int64_t firstChunk = part.begin; firstChunk < part.end; firstChunk += bands.chunksAtOnce) {
+        const std::int64_t firstBlock = firstChunk * maxStripBlocks;
+        const std::int64_t blocks = std::min(std::min(firstChunk + bands.chunksAtOnce, part.end) * maxStripBlocks, bands.blocks) - firstBlock;
+        T* band = result + image * sides.result.batchStride + firstBlock * sides.result.blockStride + rows.begin * sides.result.rowStride;
+        float* sums;
+        std::int64_t sumBlockStride;
+        if constexpr (isFloat<T>) {
+          sums = band;
+          sumBlockStride = sides.result.blockStride;
+        } else {
+          sums = scratch + omp_get_thread_num() * bands.floats();
+          sumBlockStride = pixels * stripLanes;
+        }
+        for (std::int64_t b = 0; b < blocks; ++b) {
+          std::array<float, stripLanes> lanes{};
+          if (bias != nullptr) std::copy_n(bias + (firstBlock + b) * stripLanes, sides.result.lanes(firstBlock + b), lanes.begin());
+          fillPixels(lanes.data(), sums + b * sumBlockStride, pixels, stripLanes);
+        }
+        for (std::int64_t first = 0; first < operandBlocks; first += operandsAtOnce)
+          for (std::int64_t b = 0; b < blocks; b += maxStripBlocks)
+            for (std::int64_t y = rows.begin; y < rows.end; ++y)
+              for (std::size_t i = 0; i < spans.size(); ++i) {
+                const Span& span = spans[i];
+                const TapOffsets& offsets = offsetsInBand[static_cast<std::size_t>(y - rows.begin) * spans.size() + i];
+                addStrips(Strips<T>{operand + image * sides.operand.batchStride + first * sides.operand.blockStride, sides.operand.blockStride,
+                                    (forward ? sides.columns.stride : 1) * sides.operand.pixelStride,
+                                    weights + (firstBlock + b) * resultMatrices + first * operandMatrices, operandMatrices, resultMatrices,
+                                    offsets.operand.data(), offsets.matrix.data(), static_cast<std::int64_t>(offsets.matrix.size()),
+                                    std::min(operandsAtOnce, operandBlocks - first),
+                                    sums + b * sumBlockStride + ((y - rows.begin) * bands.width + span.begin) * stripLanes, sumBlockStride,
+                                    std::min(maxStripBlocks, blocks - b), span.end - span.begin});
+              }
+        for (std::int64_t b = 0; b < blocks; ++b) {
+          float* summed = sums + b * sumBlockStride;
+          if (c.slope != 1) rectify(summed, summed, pixels * stripLanes, static_cast<float>(c.slope));
+          if constexpr (!isFloat<T>) convert(summed, band + b * sides.result.blockStride, pixels * stripLanes);
+        }
       }
     });
   };
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                                                     \
+  template Layout stripWeightLayout<T>(KernelKind);                                                 \
+  template bool fitsStrips<T>(KernelKind, const Convolution&);                                      \
+  template std::size_t stripConvolutionScratchBytes<T>(KernelKind, const Convolution&, int);        \
+  template Launch compileStripConvolution<T>(KernelKind, const Convolution&, int);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cpu

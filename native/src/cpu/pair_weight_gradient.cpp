@@ -62,6 +62,7 @@ struct Strips {
   Axes axes;
   std::int64_t inBlocks, outBlocks, inParts = 1, outParts = 1;  // which threads share
   std::int64_t height, width, rowElements;
+  std::int64_t rowStep;  // from what one tap reads, packed, to what the next one below reads
   std::int64_t sourceRows, sourceBlock, sourceBlocks, gradientElements;  // packed
 
   Strips(const Convolution& c, int threads) : axes(c), inBlocks(blocksOf(c.inChannels)), outBlocks(blocksOf(c.outChannels)) {
@@ -72,6 +73,7 @@ struct Strips {
     width = ceilDivide(columns.out, ceilDivide(columns.out, pixels));
     height = std::clamp<std::int64_t>(pixels / columns.out, 1, rows.out);
     rowElements = ceilDivide(width, 2) * pairElements;
+    rowStep = std::min(rows.dilation, (height - 1) * rows.stride + 1);
     sourceRows = rowsRead(height);
     sourceBlock = checkedMultiply(checkedMultiply(columns.kernel, sourceRows), rowElements);
     constexpr std::int64_t packedElements = packedBytes / static_cast<std::int64_t>(sizeof(Bfloat16));
@@ -83,8 +85,10 @@ struct Strips {
   std::int64_t jobElements() const { return checkedAdd(gradientElements, checkedMultiply(sourceBlocks, sourceBlock)); }
   Share insOf(std::int64_t job) const { return shareOf(inBlocks, job % inParts, inParts); }
   Share outsOf(std::int64_t job) const { return shareOf(outBlocks, job / inParts, outParts); }
-  // Of the source, by so many rows of the gradient.
-  std::int64_t rowsRead(std::int64_t count) const { return (count - 1) * axes.rows.stride + (axes.rows.kernel - 1) * axes.rows.dilation + 1; }
+  // Packed, of the source, by so many rows of the gradient; rows that lie between those of two taps
+  // are left out.
+  std::int64_t rowsRead(std::int64_t count) const { return (count - 1) * axes.rows.stride + (axes.rows.kernel - 1) * rowStep + 1; }
+  std::int64_t sourceRow(std::int64_t packed) const { return packed / rowStep * axes.rows.dilation + packed % rowStep; }
 
  private:
   // So that the thread with the most to do has the least, in cycles: products, and what it packs.
@@ -160,9 +164,10 @@ class Job {
     const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
     const Pixels& apart = s_.axes.source;
     const std::int64_t first = strip.top * rows.stride - rows.padBefore, count = s_.rowsRead(strip.height);
-    for (std::int64_t row = std::max<std::int64_t>(0, -first); row < std::min(count, rows.in - first); ++row) {
-      if (!isRead(row)) continue;
-      const Bfloat16* pixels = source_ + strip.image * apart.image + in * apart.block + (first + row) * apart.row;
+    for (std::int64_t row = 0; row < count; ++row) {
+      const std::int64_t sourceRow = first + s_.sourceRow(row);
+      if (sourceRow < 0 || sourceRow >= rows.in || !isRead(row)) continue;
+      const Bfloat16* pixels = source_ + strip.image * apart.image + in * apart.block + sourceRow * apart.row;
       for (std::int64_t tap = 0; tap < columns.kernel; ++tap) {
         const TapRange range = columns.range(tap);
         packPairs({pixels + (strip.left * columns.stride + range.shift) * pairLanes, columns.stride * pairLanes, range.begin - strip.left,
@@ -176,7 +181,7 @@ class Job {
   bool isRead(std::int64_t row) const {
     const WindowAxis& rows = s_.axes.rows;
     for (std::int64_t tap = 0; tap < rows.kernel; ++tap)
-      if ((row - tap * rows.dilation) % rows.stride == 0) return true;
+      if ((row - tap * s_.rowStep) % rows.stride == 0) return true;
     return false;
   }
 
@@ -189,14 +194,21 @@ class Job {
       const std::int64_t begin = std::max(range.begin, strip.top) - strip.top, end = std::min(range.end - strip.top, strip.height);
       const Bfloat16* gradient = packedGradient_ + (outs.begin * s_.height + begin) * s_.rowElements;
       for (std::int64_t column = 0; column < columns.kernel; ++column, matrices += area) {
-        const std::int64_t row = column * s_.sourceRows + begin * rows.stride + tap * rows.dilation;
-        if (begin < end)
-          multiplyPairs({source + row * s_.rowElements, rows.stride * s_.rowElements, gradient, s_.rowElements, s_.height * s_.rowElements,
-                         end - begin, ceilDivide(strip.width, 2), count, matrices, stride, !strip.isFirst});
+        const std::int64_t row = column * s_.sourceRows + begin * rows.stride + tap * s_.rowStep;
+        const Share pairs = pairsInside(columns.range(column), strip);
+        if (begin < end && pairs.begin < pairs.end)
+          multiplyPairs({source + row * s_.rowElements + pairs.begin * pairElements, rows.stride * s_.rowElements,
+                         gradient + pairs.begin * pairElements, s_.rowElements, s_.height * s_.rowElements, end - begin,
+                         pairs.end - pairs.begin, count, matrices, stride, !strip.isFirst});
         else if (strip.isFirst)
           for (std::int64_t out = 0; out < count; ++out) std::fill_n(matrices + out * stride, area, 0.0F);
       }
     }
+  }
+
+  // The pairs of a strip's pixels of which a tap reads the source's.
+  static Share pairsInside(const TapRange& columns, const Strip& strip) {
+    return {std::max<std::int64_t>(0, columns.begin - strip.left) / 2, ceilDivide(std::min(columns.end - strip.left, strip.width), 2)};
   }
 
   const Strips& s_;

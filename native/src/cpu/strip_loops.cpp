@@ -12,10 +12,10 @@ TILEFOLD_INLINE Vector& at(float* address) { return *reinterpret_cast<Vector*>(a
 TILEFOLD_INLINE void loadOnce(const float* address, Vector& value) { value = *reinterpret_cast<const volatile Vector*>(address); }
 
 template <int Blocks, int Pixels>
-TILEFOLD_INLINE void addStrip(const Strips& s, std::int64_t first) {
+TILEFOLD_INLINE void addStrip(const Strips<float>& s, std::int64_t first) {
   Vector sums[Pixels][Blocks];
   for (int p = 0; p < Pixels; ++p)
-    for (int b = 0; b < Blocks; ++b) sums[p][b] = at(s.result + b * s.resultBlockStride + (first + p) * stripLanes);
+    for (int b = 0; b < Blocks; ++b) sums[p][b] = at(s.sums + b * s.sumBlockStride + (first + p) * stripLanes);
   for (std::int64_t block = 0; block < s.operandBlocks; ++block)
     for (std::int64_t tap = 0; tap < s.taps; ++tap) {
       const float* operand = s.operand + block * s.operandBlockStride + s.operandOffsets[tap] + first * s.pixelStride;
@@ -31,41 +31,34 @@ TILEFOLD_INLINE void addStrip(const Strips& s, std::int64_t first) {
       }
     }
   for (int p = 0; p < Pixels; ++p)
-    for (int b = 0; b < Blocks; ++b) at(s.result + b * s.resultBlockStride + (first + p) * stripLanes) = sums[p][b];
+    for (int b = 0; b < Blocks; ++b) at(s.sums + b * s.sumBlockStride + (first + p) * stripLanes) = sums[p][b];
 }
 
 template <int Blocks>
-TILEFOLD_INLINE void addStripsBy(const Strips& s) {
-  const std::int64_t count = (s.pixels + stripPixels - 1) / stripPixels;
-  for (std::int64_t strip = 0; strip < count; ++strip) {
-    const std::int64_t first = s.pixels * strip / count, pixels = s.pixels * (strip + 1) / count - first;
+TILEFOLD_INLINE void addStripsBy(const Strips<float>& s) {
+  forStrips(s.pixels, [&](std::int64_t first, std::int64_t pixels) TILEFOLD_INLINED {
     switch (pixels) {
       case 1:
-        addStrip<Blocks, 1>(s, first);
-        break;
+        return addStrip<Blocks, 1>(s, first);
       case 2:
-        addStrip<Blocks, 2>(s, first);
-        break;
+        return addStrip<Blocks, 2>(s, first);
       case 3:
-        addStrip<Blocks, 3>(s, first);
-        break;
+        return addStrip<Blocks, 3>(s, first);
       case 4:
-        addStrip<Blocks, 4>(s, first);
-        break;
+        return addStrip<Blocks, 4>(s, first);
       case 5:
-        addStrip<Blocks, 5>(s, first);
-        break;
+        return addStrip<Blocks, 5>(s, first);
       default:
-        addStrip<Blocks, 6>(s, first);
+        return addStrip<Blocks, 6>(s, first);
     }
-  }
+  });
 }
 
 }  // namespace
 
-void addStrips(const Strips& strips) {
+void addStrips(const Strips<float>& strips) {
   forProcessor([=, &strips]() TILEFOLD_INLINED {
-    switch (strips.resultBlocks) {
+    switch (strips.sumBlocks) {
       case 1:
         return addStripsBy<1>(strips);
       case 2:
