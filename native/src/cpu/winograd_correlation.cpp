@@ -12,38 +12,46 @@ TileGrid gridOf(const Correlation& c) { return {c.batch, c.result.height, c.resu
 // Threads take blocks of tiles of their own where a cache holds the weights that each reads; else
 // all work on one block, on different channels of its result, so that large weights are read once a
 // block. The smaller the weights, the smaller the block may be.
-struct Blocking {
-  bool shared;
-  std::int64_t tiles, blocks;
-
+class Blocking {
+ public:
   Blocking(const Correlation& c, const TileGrid& grid, int threads) {
     constexpr std::int64_t smallWeights = 1 << 20, sharedWeights = 16 << 20;
     const std::int64_t weightBytes = positions * c.operand.channels * c.result.channels * static_cast<std::int64_t>(sizeof(float));
     // A single chunk of channels is one thread's.
-    shared = weightChunks(c.result.channels) > 1 && (weightBytes > sharedWeights || grid.count() < threads * groupTiles);
-    const std::int64_t members = shared ? 1 : threads, most = shared ? maxTiles : weightBytes > smallWeights ? 48 : 24;
-    const std::int64_t rounds = ceilDivide(grid.count(), members * most);
-    tiles = ceilDivide(ceilDivide(grid.count(), rounds * members), groupTiles) * groupTiles;
-    blocks = ceilDivide(grid.count(), tiles);
+    isShared_ = weightChunks(c.result.channels) > 1 && (weightBytes > sharedWeights || grid.count() < threads * groupTiles);
+    members_ = isShared_ ? 1 : threads;
+    most_ = isShared_ ? maxTiles : weightBytes > smallWeights ? 48 : 24;
+    for (const Section& section : grid.sections()) maxTiles_ = std::max(maxTiles_, tilesIn(section));
   }
+  bool isShared() const { return isShared_; }
+  // Of a block: at most, and in a section.
+  std::int64_t tiles() const { return maxTiles_; }
+  std::int64_t tilesIn(const Section& section) const {
+    const std::int64_t rounds = ceilDivide(section.count(), members_ * most_);
+    return ceilDivide(ceilDivide(section.count(), rounds * members_), groupTiles) * groupTiles;
+  }
+
+ private:
+  bool isShared_;
+  std::int64_t members_, most_, maxTiles_ = 0;
 };
 
-Transformed operandTiles(const Correlation& c, const Blocking& blocking) { return {blocking.tiles, c.operand.blocks()}; }
+Transformed operandTiles(const Correlation& c, const Blocking& blocking) { return {blocking.tiles(), c.operand.blocks()}; }
 
 Transformed productTiles(const Correlation& c, const Blocking& blocking) {
-  return {blocking.tiles, std::min(maxVectors, c.result.blocks())};
+  return {blocking.tiles(), std::min(maxVectors, c.result.blocks())};
 }
 
 template <class T>
-void storeTile(const Planes& planes, T* plane, const Place& place, const Dilation& dilation, const float* products,
+void storeTile(const Planes& planes, T* plane, const Place& place, const TileSize& size, const Dilation& dilation, const float* products,
                std::int64_t positionStride, const Finish& finish) {
   T* pixels = plane + place.y * planes.rowStride() + place.x * lanes;
   const PixelStrides strides{dilation.rows * planes.rowStride(), dilation.columns * lanes};
-  const std::int64_t rows = std::min(step, ceilDivide(planes.height - place.y, dilation.rows));
-  const std::int64_t columns = std::min(step, ceilDivide(planes.width - place.x, dilation.columns));
-  if (rows == step && columns == step) return restoreTile(products, positionStride, finish, pixels, strides);
+  const std::int64_t rows = std::min(size.rows, ceilDivide(planes.height - place.y, dilation.rows));
+  const std::int64_t columns = std::min(size.columns, ceilDivide(planes.width - place.x, dilation.columns));
+  if (rows == size.rows && columns == size.columns) return restoreTile(products, positionStride, finish, size, pixels, strides);
   alignas(64) T whole[step * step * lanes];
-  restoreTile(products, positionStride, finish, whole, {step * lanes, lanes});
+  restoreTile(products, positionStride, finish, size, whole, {step * lanes, lanes});
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j)
       std::memcpy(static_cast<void*>(pixels + i * strides.row + j * strides.pixel), whole + (i * step + j) * lanes, lanes * sizeof(T));
@@ -56,14 +64,15 @@ void produceChunk(const Correlation& c, const CorrelationOperands<T>& operands, 
   const std::int64_t vectors = chunkVectors(c.result.channels, chunk);
   const float* weights = operands.weights + chunkOffset(c.operand.channels, chunk);
   for (std::int64_t p = 0; p < positions; ++p)
-    multiply({weights + p * c.operand.channels * vectors * lanes, transformed + p * from.positionStride(),
-              products + p * to.positionStride(), tiles.groups(), c.operand.blocks(), vectors});
+    if (hasPosition(tiles.size(), p))
+      multiply({weights + p * c.operand.channels * vectors * lanes, transformed + p * from.positionStride(),
+                products + p * to.positionStride(), tiles.groups(), c.operand.blocks(), vectors});
   constexpr float nothing[lanes] = {};
   for (std::int64_t v = 0; v < vectors; ++v) {
     const std::int64_t block = chunk * maxVectors + v;
     const Finish finish{operands.bias == nullptr ? nothing : operands.bias + block * lanes, operands.slope};
     for (std::int64_t tile = 0; tile < tiles.count(); ++tile)
-      storeTile(c.result, operands.result + c.result.at(tiles[tile].image, block), tiles[tile], c.windows.dilation, products + (tile * vectors + v) * lanes,
+      storeTile(c.result, operands.result + c.result.at(tiles[tile].image, block), tiles[tile], tiles.size(), c.windows.dilation, products + (tile * vectors + v) * lanes,
                 to.positionStride(), finish);
   }
 }
@@ -81,7 +90,7 @@ std::int64_t chunkOffset(std::int64_t operandChannels, std::int64_t chunk) { ret
 std::int64_t correlationScratchFloats(const Correlation& c, int threads) {
   const Blocking blocking(c, gridOf(c), threads);
   const std::int64_t transformed = operandTiles(c, blocking).floats(), products = productTiles(c, blocking).floats();
-  return threads * products + (blocking.shared ? 1 : threads) * transformed;
+  return threads * products + (blocking.isShared() ? 1 : threads) * transformed;
 }
 
 template <class T>
@@ -90,19 +99,25 @@ void correlate(const Correlation& c, int threads, const CorrelationOperands<T>& 
   const Blocking blocking(c, grid, threads);
   const Transformed from = operandTiles(c, blocking), to = productTiles(c, blocking);
   const std::int64_t chunks = weightChunks(c.result.channels);
+  const bool isShared = blocking.isShared();
   parallelTeam([&](std::int64_t member, std::int64_t members) {
     float* products = operands.scratch + member * to.floats();
-    float* transformed = operands.scratch + threads * to.floats() + (blocking.shared ? 0 : member * from.floats());
-    // A member's share of the blocks, and its share of the work on one.
-    const Share blocks = blocking.shared ? Share{0, blocking.blocks} : shareOf(blocking.blocks, member, members);
-    const std::int64_t own = blocking.shared ? member : 0, of = blocking.shared ? members : 1;
-    for (std::int64_t index = blocks.begin; index < blocks.end; ++index) {
-      const Block tiles(grid, index * blocking.tiles, std::min(grid.count(), (index + 1) * blocking.tiles));
-      for (std::int64_t block = own; block < c.operand.blocks(); block += of)
-        transformBlock(c.operand, operands.operand, tiles, c.windows, block, from, block, transformed);
-      if (blocking.shared) teamBarrier();
-      for (std::int64_t chunk = own; chunk < chunks; chunk += of) produceChunk(c, operands, tiles, chunk, from, transformed, to, products);
-      if (blocking.shared) teamBarrier();
+    float* transformed = operands.scratch + threads * to.floats() + (isShared ? 0 : member * from.floats());
+    // A member's share of the work on a block.
+    const std::int64_t own = isShared ? member : 0, of = isShared ? members : 1;
+    for (const Section& section : grid.sections()) {
+      const std::int64_t count = ceilDivide(section.count(), blocking.tilesIn(section));
+      const Share blocks = isShared ? Share{0, count} : shareOf(count, member, members);
+      for (std::int64_t index = blocks.begin; index < blocks.end; ++index) {
+        const std::int64_t begin = section.begin + index * blocking.tilesIn(section);
+        const Block tiles(grid, begin, begin + blocking.tilesIn(section));
+        for (std::int64_t block = own; block < c.operand.blocks(); block += of)
+          transformBlock(c.operand, operands.operand, tiles, c.windows, block, from, block, transformed);
+        if (isShared) teamBarrier();
+        for (std::int64_t chunk = own; chunk < chunks; chunk += of)
+          produceChunk(c, operands, tiles, chunk, from, transformed, to, products);
+        if (isShared) teamBarrier();
+      }
     }
   });
 }

@@ -77,9 +77,9 @@ void transformGradients(const Gradient& g, const T* gradient, const Block& tiles
         continue;
       }
       const Place& place = tiles[tile];
-      const Square<step, T> square(g.destination, gradient + g.destination.at(place.image, pair.outBlock + v), place.y, place.x,
-                                   g.windows.dilation);
-      transformGradient(square.pixels, square.strides, to, layout.positionStride(), sum);
+      const Pixels<T> from(g.destination, gradient + g.destination.at(place.image, pair.outBlock + v), place.y, place.x, tiles.size(),
+                           g.windows.dilation);
+      transformGradient(from.first, from.strides, tiles.size(), to, layout.positionStride(), sum);
     }
     for (std::int64_t lane = 0; lane < lanes; ++lane) biasTotals[v * lanes + lane] += static_cast<double>(sum[lane]);
   }
@@ -94,8 +94,9 @@ void addBlock(const Gradient& g, const Work& w, const GradientOperands<T>& opera
     transformBlock(g.source, operands.source, tiles, g.windows, pair.inBlock + block, source, block, space.source);
   transformGradients(g, operands.destinationGradient, tiles, pair, by, space.gradient, space.totals + taps * w.matrix());
   for (std::int64_t p = 0; p < positions; ++p)
-    accumulate({space.source + p * source.positionStride(), space.gradient + p * by.positionStride(), space.sums + p * w.sumStride(),
-                tiles.groups(), source.blocks, pair.outs / lanes});
+    if (hasPosition(tiles.size(), p))
+      accumulate({space.source + p * source.positionStride(), space.gradient + p * by.positionStride(), space.sums + p * w.sumStride(),
+                  tiles.groups(), source.blocks, pair.outs / lanes});
 }
 
 template <class T>
@@ -106,8 +107,12 @@ void sumPart(const Gradient& g, const Work& w, const GradientOperands<T>& operan
   for (std::int64_t run = 0; run < runs; ++run) {
     const Share share = shareOf(tiles.end - tiles.begin, run, runs);
     std::fill_n(space.sums, positions * w.sumStride(), 0.0F);
-    for (std::int64_t begin = tiles.begin + share.begin; begin < tiles.begin + share.end; begin += blockTiles)
-      addBlock(g, w, operands, pair, Block(w.grid, begin, std::min(begin + blockTiles, tiles.begin + share.end)), space);
+    const std::int64_t end = tiles.begin + share.end;
+    for (std::int64_t begin = tiles.begin + share.begin; begin < end;) {
+      const Block block(w.grid, begin, std::min(begin + blockTiles, end));
+      addBlock(g, w, operands, pair, block, space);
+      begin += block.count();
+    }
     for (std::int64_t vector = 0; vector < pair.ins * pair.outs; vector += lanes)
       restoreTaps(space.sums + vector, w.sumStride(), space.totals + vector, w.matrix());
   }

@@ -22,37 +22,83 @@ TILEFOLD_INLINE void loadOnce(const float* address, Vector& value) { value = *re
 // The points +-a and +-b, and what the transforms hold of them.
 constexpr float a = 0.625F, b = 1.5F, a2 = a * a, b2 = b * b, a3 = a2 * a, b3 = b2 * b;
 
-// Rows of B^T: the products of (x - every other point).
-TILEFOLD_INLINE void toPoints(const Vector (&d)[6], Vector (&v)[6]) {
-  v[0] = d[4] + (a2 * b2) * d[0] - (a2 + b2) * d[2];
-  v[5] = d[5] + (a2 * b2) * d[1] - (a2 + b2) * d[3];
-  const Vector evenA = d[4] - b2 * d[2], oddA = d[3] - b2 * d[1];
-  v[1] = evenA + a * oddA;
-  v[2] = evenA - a * oddA;
-  const Vector evenB = d[4] - a2 * d[2], oddB = d[3] - a2 * d[1];
-  v[3] = evenB + b * oddB;
-  v[4] = evenB - b * oddB;
+// Along an axis of so many results, 2 to 4: where 4 have the points 0, a, -a, b, -b and infinity, 3
+// leave out -b, and 2 also b.
+template <int Results>
+constexpr int pointAt(int i) {
+  return i == Results + 1 ? 5 : i;
+}
+
+// Rows of B^T: the products of (x - every other point), over those of G's rows that are left out.
+template <int Results>
+TILEFOLD_INLINE void toPoints(const Vector (&d)[Results + 2], Vector (&v)[Results + 2]) {
+  if constexpr (Results == 4) {
+    v[0] = d[4] + (a2 * b2) * d[0] - (a2 + b2) * d[2];
+    v[5] = d[5] + (a2 * b2) * d[1] - (a2 + b2) * d[3];
+    const Vector evenA = d[4] - b2 * d[2], oddA = d[3] - b2 * d[1];
+    v[1] = evenA + a * oddA;
+    v[2] = evenA - a * oddA;
+    const Vector evenB = d[4] - a2 * d[2], oddB = d[3] - a2 * d[1];
+    v[3] = evenB + b * oddB;
+    v[4] = evenB - b * oddB;
+  } else if constexpr (Results == 3) {
+    const Vector odd = d[3] - a2 * d[1], even = d[2] - a2 * d[0];
+    v[0] = b * odd - b2 * even;
+    const Vector rise = d[3] - b * d[2], run = d[2] - b * d[1];
+    v[1] = (b + a) * (rise + a * run);
+    v[2] = (b - a) * (rise - a * run);
+    v[3] = (2 * b) * odd;
+    v[4] = (d[4] - a2 * d[2]) - b * odd;
+  } else {
+    v[0] = (a2 * b2) * d[0] - b2 * d[2];
+    const Vector even = (a2 - b2) * d[2], odd = (a * (a2 - b2)) * d[1];
+    v[1] = even + odd;
+    v[2] = even - odd;
+    v[3] = d[3] - a2 * d[1];
+  }
 }
 
 // A^T: the polynomial's coefficients times the powers of the points.
-TILEFOLD_INLINE void fromPoints(const Vector (&m)[6], Vector (&y)[4]) {
-  const Vector sumA = m[1] + m[2], differenceA = m[1] - m[2], sumB = m[3] + m[4], differenceB = m[3] - m[4];
-  y[0] = m[0] + sumA + sumB;
-  y[1] = a * differenceA + b * differenceB;
-  y[2] = a2 * sumA + b2 * sumB;
-  y[3] = a3 * differenceA + b3 * differenceB + m[5];
+template <int Results>
+TILEFOLD_INLINE void fromPoints(const Vector (&m)[Results + 2], Vector (&y)[Results]) {
+  const Vector sumA = m[1] + m[2], differenceA = m[1] - m[2];
+  if constexpr (Results == 4) {
+    const Vector sumB = m[3] + m[4], differenceB = m[3] - m[4];
+    y[0] = m[0] + sumA + sumB;
+    y[1] = a * differenceA + b * differenceB;
+    y[2] = a2 * sumA + b2 * sumB;
+    y[3] = a3 * differenceA + b3 * differenceB + m[5];
+  } else if constexpr (Results == 3) {
+    y[0] = m[0] + sumA + m[3];
+    y[1] = a * differenceA + b * m[3];
+    y[2] = a2 * sumA + b2 * m[3] + m[4];
+  } else {
+    y[0] = m[0] + sumA;
+    y[1] = a * differenceA + m[3];
+  }
 }
 
 // A, the transpose.
-TILEFOLD_INLINE void gradientToPoints(const Vector (&y)[4], Vector (&m)[6]) {
+template <int Results>
+TILEFOLD_INLINE void gradientToPoints(const Vector (&y)[Results], Vector (&m)[Results + 2]) {
   m[0] = y[0];
-  m[5] = y[3];
-  const Vector evenA = y[0] + a2 * y[2], oddA = a * y[1] + a3 * y[3];
-  m[1] = evenA + oddA;
-  m[2] = evenA - oddA;
-  const Vector evenB = y[0] + b2 * y[2], oddB = b * y[1] + b3 * y[3];
-  m[3] = evenB + oddB;
-  m[4] = evenB - oddB;
+  m[Results + 1] = y[Results - 1];
+  if constexpr (Results == 4) {
+    const Vector evenA = y[0] + a2 * y[2], oddA = a * y[1] + a3 * y[3];
+    m[1] = evenA + oddA;
+    m[2] = evenA - oddA;
+    const Vector evenB = y[0] + b2 * y[2], oddB = b * y[1] + b3 * y[3];
+    m[3] = evenB + oddB;
+    m[4] = evenB - oddB;
+  } else if constexpr (Results == 3) {
+    const Vector evenA = y[0] + a2 * y[2];
+    m[1] = evenA + a * y[1];
+    m[2] = evenA - a * y[1];
+    m[3] = y[0] + b * y[1] + b2 * y[2];
+  } else {
+    m[1] = y[0] + a * y[1];
+    m[2] = y[0] - a * y[1];
+  }
 }
 
 // Rows of G: 1, x, x^2 over the product of (x - every other point).
@@ -109,27 +155,51 @@ TILEFOLD_INLINE void tapsFromPoints(const Vector (&m)[6], Vector (&g)[3]) {
   g[2] = a2 * sumA + b2 * sumB + m[5];
 }
 
-// A separable transform: columns first, then rows. `load(i, j)` says where an element is, and
-// `store(i, j, vector)` writes one.
-template <int From, int To, class Load, class Along, class Store>
-TILEFOLD_INLINE void transformBothWays(const Load& load, const Along& along, const Store& store) {
-  Vector half[To][From];
+// A separable transform: columns first, then rows, which need not be as long. `load(i, j)` gives an
+// element, and `store(i, j, vector)` takes one.
+template <int FromRows, int ToRows, int FromColumns, int ToColumns, class Load, class AlongColumn, class AlongRow, class Store>
+TILEFOLD_INLINE void transformBothWays(const Load& load, const AlongColumn& alongColumn, const AlongRow& alongRow, const Store& store) {
+  Vector half[ToRows][FromColumns];
 #pragma GCC unroll 6
-  for (int j = 0; j < From; ++j) {
-    Vector column[From], result[To];
+  for (int j = 0; j < FromColumns; ++j) {
+    Vector column[FromRows], result[ToRows];
 #pragma GCC unroll 6
-    for (int i = 0; i < From; ++i) column[i] = at(load(i, j));
-    along(column, result);
+    for (int i = 0; i < FromRows; ++i) column[i] = at(load(i, j));
+    alongColumn(column, result);
 #pragma GCC unroll 6
-    for (int i = 0; i < To; ++i) half[i][j] = result[i];
+    for (int i = 0; i < ToRows; ++i) half[i][j] = result[i];
   }
 #pragma GCC unroll 6
-  for (int i = 0; i < To; ++i) {
-    Vector result[To];
-    along(half[i], result);
+  for (int i = 0; i < ToRows; ++i) {
+    Vector result[ToColumns];
+    alongRow(half[i], result);
 #pragma GCC unroll 6
-    for (int j = 0; j < To; ++j) store(i, j, result[j]);
+    for (int j = 0; j < ToColumns; ++j) store(i, j, result[j]);
   }
+}
+
+template <int Results>
+using Constant = std::integral_constant<int, Results>;
+
+// Runs body(rows, columns, arguments), of whose first two constants are made, for the processor.
+// Whole tiles, which are most, have a function of their own.
+template <class Body, class... Arguments>
+void forTile(const TileSize& size, Body body, Arguments... arguments) {
+  if (size.rows == 4 && size.columns == 4)
+    return forProcessor([](auto body, auto... arguments) TILEFOLD_INLINED { body(Constant<4>{}, Constant<4>{}, arguments...); }, body,
+                        arguments...);
+  forProcessor(
+      [](auto body, auto size, auto... arguments) TILEFOLD_INLINED {
+        const auto withRows = [&](auto rows) TILEFOLD_INLINED {
+          if (size.columns == 4) return body(rows, Constant<4>{}, arguments...);
+          if (size.columns == 3) return body(rows, Constant<3>{}, arguments...);
+          return body(rows, Constant<2>{}, arguments...);
+        };
+        if (size.rows == 4) return withRows(Constant<4>{});
+        if (size.rows == 3) return withRows(Constant<3>{});
+        return withRows(Constant<2>{});
+      },
+      body, size, arguments...);
 }
 
 template <int Vectors>
@@ -176,27 +246,41 @@ TILEFOLD_INLINE void accumulateBy(const GradientProduct& product) {
 }  // namespace
 
 template <class T>
-void transformWindow(const T* pixels, const PixelStrides& strides, float* transformed, std::int64_t positionStride) {
-  forProcessor(
-      [](auto pixels, auto strides, auto transformed, auto positionStride) TILEFOLD_INLINED {
-        transformBothWays<6, 6>([=](int i, int j) { return pixels + i * strides.row + j * strides.pixel; }, toPoints,
-                                [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
+void transformWindow(const T* pixels, const PixelStrides& strides, const TileSize& size, float* transformed, std::int64_t positionStride) {
+  forTile(
+      size,
+      [](auto rows, auto columns, auto pixels, auto strides, auto transformed, auto positionStride) TILEFOLD_INLINED {
+        constexpr int Rows = rows, Columns = columns;
+        transformBothWays<Rows + 2, Rows + 2, Columns + 2, Columns + 2>(
+            [=](int i, int j) { return pixels + i * strides.row + j * strides.pixel; }, toPoints<Rows>, toPoints<Columns>,
+            [=](int i, int j, const Vector& value) {
+              at(transformed + (pointAt<Rows>(i) * 6 + pointAt<Columns>(j)) * positionStride) = value;
+            });
       },
       pixels, strides, transformed, positionStride);
 }
 
 template <class T>
-void transformGradient(const T* pixels, const PixelStrides& strides, float* transformed, std::int64_t positionStride, float* sum) {
-  forProcessor(
-      [](auto pixels, auto strides, auto transformed, auto positionStride, auto sum) TILEFOLD_INLINED {
+void transformGradient(const T* pixels, const PixelStrides& strides, const TileSize& size, float* transformed, std::int64_t positionStride,
+                       float* sum) {
+  forTile(
+      size,
+      [](auto rows, auto columns, auto pixels, auto strides, auto transformed, auto positionStride, auto sum) TILEFOLD_INLINED {
+        constexpr int Rows = rows, Columns = columns;
         Vector total = at(sum);
-        for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < Rows; ++i) {
           const auto* row = pixels + i * strides.row;
-          total += (at(row) + at(row + strides.pixel)) + (at(row + 2 * strides.pixel) + at(row + 3 * strides.pixel));
+          Vector ofRow = at(row) + at(row + strides.pixel);
+          if constexpr (Columns == 4) ofRow += at(row + 2 * strides.pixel) + at(row + 3 * strides.pixel);
+          if constexpr (Columns == 3) ofRow += at(row + 2 * strides.pixel);
+          total += ofRow;
         }
         at(sum) = total;
-        transformBothWays<4, 6>([=](int i, int j) { return pixels + i * strides.row + j * strides.pixel; }, gradientToPoints,
-                                [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
+        transformBothWays<Rows, Rows + 2, Columns, Columns + 2>(
+            [=](int i, int j) { return pixels + i * strides.row + j * strides.pixel; }, gradientToPoints<Rows>, gradientToPoints<Columns>,
+            [=](int i, int j, const Vector& value) {
+              at(transformed + (pointAt<Rows>(i) * 6 + pointAt<Columns>(j)) * positionStride) = value;
+            });
       },
       pixels, strides, transformed, positionStride, sum);
 }
@@ -213,14 +297,19 @@ void transformTaps(const float* weights, std::int64_t count, float* transformed,
 }
 
 template <class T>
-void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, T* pixels, const PixelStrides& strides) {
-  forProcessor(
-      [](auto products, auto positionStride, auto start, auto slope, auto pixels, auto strides) TILEFOLD_INLINED {
-        transformBothWays<6, 4>([=](int i, int j) { return products + (i * 6 + j) * positionStride; }, fromPoints,
-                                [=](int i, int j, const Vector& value) { put(pixels + i * strides.row + j * strides.pixel, value + at(start)); });
+void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, const TileSize& size, T* pixels,
+                 const PixelStrides& strides) {
+  forTile(
+      size,
+      [](auto rows, auto columns, auto products, auto positionStride, auto start, auto slope, auto pixels, auto strides) TILEFOLD_INLINED {
+        constexpr int Rows = rows, Columns = columns;
+        transformBothWays<Rows + 2, Rows, Columns + 2, Columns>(
+            [=](int i, int j) { return products + (pointAt<Rows>(i) * 6 + pointAt<Columns>(j)) * positionStride; }, fromPoints<Rows>,
+            fromPoints<Columns>,
+            [=](int i, int j, const Vector& value) { put(pixels + i * strides.row + j * strides.pixel, value + at(start)); });
         if (slope == 1) return;
-        for (int i = 0; i < 4; ++i)
-          for (int j = 0; j < 4; ++j) {
+        for (int i = 0; i < Rows; ++i)
+          for (int j = 0; j < Columns; ++j) {
             auto* pixel = pixels + i * strides.row + j * strides.pixel;
             const auto value = [=](std::int64_t k) -> float { return pixel[k]; };
             rectifyEach(lanes, slope, value, value, pixel);
@@ -232,11 +321,11 @@ void restoreTile(const float* products, std::int64_t positionStride, const Finis
 void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride) {
   forProcessor(
       [](auto products, auto positionStride, auto sums, auto tapStride) TILEFOLD_INLINED {
-        transformBothWays<6, 3>([=](int i, int j) { return products + (i * 6 + j) * positionStride; }, tapsFromPoints,
-                                [=](int i, int j, const Vector& value) {
-                                  double* sum = sums + (i * 3 + j) * tapStride;
-                                  for (int lane = 0; lane < lanes; ++lane) sum[lane] += static_cast<double>(value[lane]);
-                                });
+        transformBothWays<6, 3, 6, 3>([=](int i, int j) { return products + (i * 6 + j) * positionStride; }, tapsFromPoints, tapsFromPoints,
+                                      [=](int i, int j, const Vector& value) {
+                                        double* sum = sums + (i * 3 + j) * tapStride;
+                                        for (int lane = 0; lane < lanes; ++lane) sum[lane] += static_cast<double>(value[lane]);
+                                      });
       },
       products, positionStride, sums, tapStride);
 }
@@ -276,9 +365,9 @@ void accumulate(const GradientProduct& product) {
 }
 
 #define TILEFOLD_INSTANTIATE(T)                                                                        \
-  template void transformWindow(const T*, const PixelStrides&, float*, std::int64_t);                         \
-  template void transformGradient(const T*, const PixelStrides&, float*, std::int64_t, float*);               \
-  template void restoreTile(const float*, std::int64_t, const Finish&, T*, const PixelStrides&);
+  template void transformWindow(const T*, const PixelStrides&, const TileSize&, float*, std::int64_t);                         \
+  template void transformGradient(const T*, const PixelStrides&, const TileSize&, float*, std::int64_t, float*);               \
+  template void restoreTile(const float*, std::int64_t, const Finish&, const TileSize&, T*, const PixelStrides&);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE

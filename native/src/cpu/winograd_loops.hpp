@@ -1,7 +1,9 @@
 // The arithmetic of Winograd's F(4x4, 3x3) on 16 channels at a time (Lavin and Gray 2015, arXiv
 // 1509.09308), at the points 0, 5/8, -5/8, 3/2, -3/2 and infinity: the usual 1 and 2 round twice as
-// coarsely, and every constant of the transforms of pixels is still exact. Compiled for several
-// instruction sets like vector_loops.hpp; each result depends on nothing but its operands.
+// coarsely, and every constant of the transforms of pixels is still exact. Where 2 or 3 results are
+// left, tiles of these leave out points, which the transforms of pixels make up for: those of taps
+// are the same. Compiled for several instruction sets like vector_loops.hpp; each result depends on
+// nothing but its operands.
 #pragma once
 #include <cstdint>
 
@@ -10,8 +12,9 @@
 namespace tilefold::cpu::winograd {
 
 constexpr std::int64_t lanes = 16;      // channels of a vector
-constexpr std::int64_t window = 6;      // pixels of a tile's window along an axis
-constexpr std::int64_t step = 4;        // pixels of a tile's result along an axis
+constexpr std::int64_t window = 6;      // pixels of a whole tile's window along an axis
+constexpr std::int64_t step = 4;        // pixels of its result along an axis,
+constexpr std::int64_t minStep = 2;     // and of the smallest tile's
 constexpr std::int64_t positions = 36;  // products a tile and pair of channels
 constexpr std::int64_t taps = 9;
 constexpr std::int64_t groupTiles = 6;  // tiles that a product takes at once
@@ -23,14 +26,25 @@ struct PixelStrides {
   std::int64_t row, pixel;
 };
 
-// 6x6 pixels of 16 channels -> one vector a position, `positionStride` floats apart.
-// T, of pixels: float or Bfloat16.
+// Pixels of a tile's result.
+struct TileSize {
+  std::int64_t rows, columns;
+};
+// Along an axis a tile has 2 points more than results.
+inline bool hasPosition(const TileSize& size, std::int64_t position) {
+  const auto has = [](std::int64_t results, std::int64_t point) { return point == window - 1 || point <= results; };
+  return has(size.rows, position / window) && has(size.columns, position % window);
+}
+
+// The window of a tile, which has 2 rows and columns more, of 16 channels -> one vector a position,
+// `positionStride` floats apart. T, of pixels: float or Bfloat16.
 template <class T>
-void transformWindow(const T* pixels, const PixelStrides& strides, float* transformed, std::int64_t positionStride);
-// 4x4 pixels of a gradient likewise, by the transpose of `restoreTile`. Adds the pixels to `sum`
+void transformWindow(const T* pixels, const PixelStrides& strides, const TileSize& size, float* transformed, std::int64_t positionStride);
+// A tile of a gradient likewise, by the transpose of `restoreTile`. Adds the pixels to `sum`
 // (16 floats).
 template <class T>
-void transformGradient(const T* pixels, const PixelStrides& strides, float* transformed, std::int64_t positionStride, float* sum);
+void transformGradient(const T* pixels, const PixelStrides& strides, const TileSize& size, float* transformed,
+                       std::int64_t positionStride, float* sum);
 // `count` times 9 taps of 16 pairs of channels, 16 floats each; at a position they lie one after
 // the other.
 void transformTaps(const float* weights, std::int64_t count, float* transformed, std::int64_t positionStride);
@@ -39,9 +53,10 @@ struct Finish {
   const float* start;  // 16 floats that each pixel begins with: the bias
   float slope;         // of what is negative at the end: 1 leaves it
 };
-// Products at the positions -> 4x4 pixels.
+// Products at the positions -> a tile of pixels.
 template <class T>
-void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, T* pixels, const PixelStrides& strides);
+void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, const TileSize& size, T* pixels,
+                 const PixelStrides& strides);
 // Products at the positions -> 9 taps, added in double: sums[tap * tapStride + lane].
 void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "winograd_loops.hpp"
 
@@ -28,93 +29,136 @@ struct Place {
   std::int64_t image, y, x;
 };
 
-// The tiles along one axis: first those of results 0, d, 2d and so on, then those of 1, d + 1 ...
+// The tiles along one axis, by their size: of results 0, d, 2d and so on, then of 1, d + 1 ...
 class TileAxis {
  public:
-  TileAxis(std::int64_t extent, std::int64_t dilation)
-      : dilation_(dilation),
-        longer_(extent % dilation),
-        longTiles_(ceilDivide(extent / dilation + 1, step)),
-        tiles_(ceilDivide(extent / dilation, step)) {}
-  std::int64_t count() const { return longer_ * longTiles_ + (dilation_ - longer_) * tiles_; }
-  // The first result of a tile.
-  std::int64_t operator()(std::int64_t tile) const {
-    if (tile < longer_ * longTiles_) return tile / longTiles_ + tile % longTiles_ * step * dilation_;
-    const std::int64_t other = tile - longer_ * longTiles_;
-    return longer_ + other / tiles_ + other % tiles_ * step * dilation_;
+  // Whole tiles alone, the last of which may reach beyond the axis, or smaller ones too.
+  TileAxis(std::int64_t extent, std::int64_t dilation, bool isExact) {
+    for (std::int64_t first = 0; first < std::min(extent, dilation); ++first) {
+      const std::int64_t results = ceilDivide(extent - first, dilation);
+      for (std::int64_t done = 0; done < results;) {
+        const std::int64_t left = results - done;
+        // 5 are 3 and 2: there is no tile of 1.
+        const std::int64_t size = !isExact || left == step || left > step + 1 ? step : left == step + 1 ? step - 1 : std::max(left, minStep);
+        firsts_[static_cast<std::size_t>(size - minStep)].push_back(first + done * dilation);
+        done += size;
+      }
+    }
   }
+  // The first results of the tiles of a size.
+  const std::vector<std::int64_t>& operator[](std::int64_t size) const { return firsts_[static_cast<std::size_t>(size - minStep)]; }
 
  private:
-  std::int64_t dilation_;
-  std::int64_t longer_;  // of the dilation's residues have one result more
-  std::int64_t longTiles_, tiles_;
+  std::array<std::vector<std::int64_t>, step - minStep + 1> firsts_;
+};
+
+// Tiles of one size, of all that are numbered.
+struct Section {
+  TileSize size;
+  std::int64_t begin, end;
+  std::int64_t count() const { return end - begin; }
 };
 
 class TileGrid {
  public:
+  // Smaller tiles where they have fewer products even of one image, as groups of tiles: how an
+  // image is cut depends on no other.
   TileGrid(std::int64_t batch, std::int64_t height, std::int64_t width, const Dilation& dilation)
-      : rows_(height, dilation.rows), columns_(width, dilation.columns), count_(batch * rows_.count() * columns_.count()) {}
-  std::int64_t count() const { return count_; }
-  Place operator()(std::int64_t tile) const {
-    const std::int64_t columns = columns_.count(), row = tile / columns;
-    return {row / rows_.count(), rows_(row % rows_.count()), columns_(tile % columns)};
+      : TileGrid(batch, {height, dilation.rows, true}, {width, dilation.columns, true}) {
+    TileGrid whole(batch, {height, dilation.rows, false}, {width, dilation.columns, false});
+    if (whole.products() <= products()) *this = std::move(whole);
+  }
+  std::int64_t count() const { return sections_.empty() ? 0 : sections_.back().end; }
+  const std::vector<Section>& sections() const { return sections_; }
+  const Section& sectionOf(std::int64_t tile) const {
+    return *std::find_if(sections_.begin(), sections_.end(), [&](const Section& section) { return tile < section.end; });
+  }
+  Place place(const Section& section, std::int64_t tile) const {
+    const std::vector<std::int64_t>&rows = rows_[section.size.rows], &columns = columns_[section.size.columns];
+    const auto height = static_cast<std::int64_t>(rows.size()), width = static_cast<std::int64_t>(columns.size());
+    const std::int64_t index = tile - section.begin, row = index / width;
+    return {row / height, rows[static_cast<std::size_t>(row % height)], columns[static_cast<std::size_t>(index % width)]};
   }
 
  private:
+  TileGrid(std::int64_t batch, TileAxis rows, TileAxis columns) : batch_(batch), rows_(std::move(rows)), columns_(std::move(columns)) {
+    for (std::int64_t height = step; height >= minStep; --height)
+      for (std::int64_t width = step; width >= minStep; --width) {
+        const std::int64_t tiles = batch * static_cast<std::int64_t>(rows_[height].size() * columns_[width].size());
+        if (tiles > 0) sections_.push_back({{height, width}, count(), count() + tiles});
+      }
+  }
+  // Of an image.
+  std::int64_t products() const {
+    std::int64_t sum = 0;
+    for (const Section& section : sections_)
+      sum += ceilDivide(section.count() / batch_, groupTiles) * (section.size.rows + 2) * (section.size.columns + 2);
+    return sum;
+  }
+
+  std::int64_t batch_;
   TileAxis rows_, columns_;
-  std::int64_t count_;
+  std::vector<Section> sections_;
 };
 
 constexpr std::int64_t maxTiles = 96;  // of a block
 
-// The places of consecutive tiles.
+// The places of consecutive tiles, all of one size.
 class Block {
  public:
-  Block(const TileGrid& grid, std::int64_t begin, std::int64_t end) : count_(end - begin) {
-    for (std::int64_t tile = begin; tile < end; ++tile) places_[static_cast<std::size_t>(tile - begin)] = grid(tile);
+  // Up to `end` or to the section's.
+  Block(const TileGrid& grid, std::int64_t begin, std::int64_t end) {
+    const Section& section = grid.sectionOf(begin);
+    size_ = section.size;
+    count_ = std::min(end, section.end) - begin;
+    for (std::int64_t i = 0; i < count_; ++i) places_[static_cast<std::size_t>(i)] = grid.place(section, begin + i);
   }
   std::int64_t count() const { return count_; }
+  const TileSize& size() const { return size_; }
   std::int64_t groups() const { return ceilDivide(count_, groupTiles); }
   const Place& operator[](std::int64_t i) const { return places_[static_cast<std::size_t>(i)]; }
 
  private:
+  TileSize size_;
   std::int64_t count_;
   std::array<Place, maxTiles> places_;
 };
 
-// A square of pixels of one block of channels, as far apart as the kernel's taps: where they are,
-// or a copy with zeros for those outside the plane.
-template <std::int64_t Size, class T>
-class Square {
+// Pixels of one block of channels, as far apart as the kernel's taps, at most `window` along each
+// axis: where they are, or a copy with zeros for those outside the plane.
+template <class T>
+class Pixels {
  public:
-  Square(const Planes& planes, const T* plane, std::int64_t y, std::int64_t x, const Dilation& dilation) {
-    const auto reached = [](std::int64_t first, std::int64_t by) { return first + (Size - 1) * by; };
-    if (y >= 0 && x >= 0 && reached(y, dilation.rows) < planes.height && reached(x, dilation.columns) < planes.width) {
-      pixels = plane + y * planes.rowStride() + x * lanes;
+  Pixels(const Planes& planes, const T* plane, std::int64_t y, std::int64_t x, const TileSize& size, const Dilation& dilation) {
+    const auto isInside = [](std::int64_t first, std::int64_t count, std::int64_t by, std::int64_t extent) {
+      return first >= 0 && first + (count - 1) * by < extent;
+    };
+    if (isInside(y, size.rows, dilation.rows, planes.height) && isInside(x, size.columns, dilation.columns, planes.width)) {
+      first = plane + y * planes.rowStride() + x * lanes;
       strides = {dilation.rows * planes.rowStride(), dilation.columns * lanes};
       return;
     }
     std::memset(static_cast<void*>(copy_), 0, sizeof(copy_));
-    for (std::int64_t i = 0; i < Size; ++i) {
+    for (std::int64_t i = 0; i < size.rows; ++i) {
       const std::int64_t row = y + i * dilation.rows;
       if (row < 0 || row >= planes.height) continue;
-      for (std::int64_t j = 0; j < Size; ++j) {
+      for (std::int64_t j = 0; j < size.columns; ++j) {
         const std::int64_t column = x + j * dilation.columns;
         if (column < 0 || column >= planes.width) continue;
-        std::memcpy(static_cast<void*>(copy_ + (i * Size + j) * lanes), plane + row * planes.rowStride() + column * lanes, lanes * sizeof(T));
+        std::memcpy(static_cast<void*>(copy_ + (i * window + j) * lanes), plane + row * planes.rowStride() + column * lanes, lanes * sizeof(T));
       }
     }
-    pixels = copy_;
-    strides = {Size * lanes, lanes};
+    first = copy_;
+    strides = {window * lanes, lanes};
   }
-  Square(const Square&) = delete;
-  Square& operator=(const Square&) = delete;
+  Pixels(const Pixels&) = delete;
+  Pixels& operator=(const Pixels&) = delete;
 
-  const T* pixels;
+  const T* first;
   PixelStrides strides;
 
  private:
-  alignas(64) T copy_[Size * Size * lanes];
+  alignas(64) T copy_[window * window * lanes];
 };
 
 // Where the transforms of a block's tiles lie: [position][group of tiles][block of channels][tile
@@ -144,11 +188,12 @@ struct Windows {
 template <class T>
 void transformBlock(const Planes& planes, const T* pixels, const Block& tiles, const Windows& windows, std::int64_t channelBlock,
                     const Transformed& layout, std::int64_t layoutBlock, float* transformed) {
+  const TileSize size = tiles.size(), read{size.rows + 2, size.columns + 2};
   for (std::int64_t tile = 0; tile < tiles.count(); ++tile) {
     const Place& place = tiles[tile];
-    const Square<window, T> square(planes, pixels + planes.at(place.image, channelBlock), place.y - windows.padTop,
-                                   place.x - windows.padLeft, windows.dilation);
-    transformWindow(square.pixels, square.strides, transformed + layout.at(tile, layoutBlock), layout.positionStride());
+    const Pixels<T> from(planes, pixels + planes.at(place.image, channelBlock), place.y - windows.padTop, place.x - windows.padLeft, read,
+                         windows.dilation);
+    transformWindow(from.first, from.strides, size, transformed + layout.at(tile, layoutBlock), layout.positionStride());
   }
   for (std::int64_t tile = tiles.count(); tile < tiles.groups() * groupTiles; ++tile)
     clear(transformed + layout.at(tile, layoutBlock), layout.positionStride());
