@@ -72,8 +72,8 @@ void produceChunk(const Correlation& c, const CorrelationOperands<T>& operands, 
     const std::int64_t block = chunk * maxVectors + v;
     const Finish finish{operands.bias == nullptr ? nothing : operands.bias + block * lanes, operands.slope};
     for (std::int64_t tile = 0; tile < tiles.count(); ++tile)
-      storeTile(c.result, operands.result + c.result.at(tiles[tile].image, block), tiles[tile], tiles.size(), c.windows.dilation, products + (tile * vectors + v) * lanes,
-                to.positionStride(), finish);
+      storeTile(c.result, operands.result + c.result.at(tiles[tile].image, block), tiles[tile], tiles.size(), c.windows.dilation,
+                products + (tile * vectors + v) * lanes, to.positionStride(), finish);
   }
 }
 
