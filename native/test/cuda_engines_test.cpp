@@ -267,7 +267,7 @@ void rowsAreReplayed() {
   engines->begin({}, nullptr, false, progress);
   engines->launchTimed(Engine::compute, *adds, {source, sum});
   const int before = emulated::graphsLaunched();
-  const std::vector<double> rows = engines->timeRows(*adds, {source, sum}, 3, 20);
+  const std::vector<double> rows = engines->timeRows(*adds, {source, sum}, {3, 20});
   engines->end(true);
   expect(rows == std::vector<double>(3, 1.0 / 20), "a row's time was not shared by its launches");
   expect(emulated::graphsLaunched() == before + 4, "rows were not replayed");

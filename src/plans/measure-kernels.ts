@@ -118,21 +118,13 @@ const measureAll = async (
   }
 }
 
-/** Two times of one kernel differ by more where something else used the machine. */
-const agreement = 1.2
-
-const oneOfTwo = (first: number, second: number): number => {
-  const [less, more] = [Math.min(first, second), Math.max(first, second)]
-  return more <= agreement * less ? (less + more) / 2 : less
-}
-
-/** Each kernel once: at the mean of two times, or the less of two that disagree. */
+/** Each kernel once, at the less of its times: what else uses the machine only adds to them. */
 const withEachOnce = (profile: Profile): Profile => {
   const times = new Map<string, Profile['kernels'][number]>()
   for (const one of profile.kernels) {
     const key = JSON.stringify(one.kernel)
     const before = times.get(key)
-    times.set(key, before === undefined ? one : { ...one, milliseconds: oneOfTwo(before.milliseconds, one.milliseconds) })
+    times.set(key, before === undefined || one.milliseconds < before.milliseconds ? one : before)
   }
   return { ...profile, kernels: [...times.values()] }
 }
@@ -189,9 +181,13 @@ const measureMissing = async (
   return E.right({ profile, isComplete })
 }
 
+/** The share of a limited time after which what was measured is measured once more. */
+const firstShare = 0.6
+
 /**
  * Adds what is missing to a profile: first the sizes that matter, then every kernel; where the time
- * is limited each once more, and what plans by the corrected times lack.
+ * is limited each once more, the most important first, and then what plans by the corrected times
+ * lack.
  */
 const measureRounds = (
   meter: KernelTimer,
@@ -199,10 +195,11 @@ const measureRounds = (
   start: Profile
 ): Outcome<Pick<Measured, 'profile' | 'isComplete'>> => {
   const { setup, limit, ...watching } = request
-  const until = performance.now() + limit.milliseconds
+  const begin = performance.now()
+  const [firstUntil, until] = [firstShare, 1].map((share) => begin + share * limit.milliseconds) as [number, number]
   const isOnce = (profile: Profile): boolean => limit.milliseconds === Infinity || profile.kernels.length === start.kernels.length
   return pipe(
-    () => measureMissing(meter, request, start, until),
+    () => measureMissing(meter, request, start, firstUntil),
     TE.chain((first) =>
       isOnce(first.profile)
         ? TE.right(first)
@@ -211,11 +208,7 @@ const measureRounds = (
             TE.chain(
               (device) => () => measureAgain(meter, first.profile, start.kernels.length, { device, until, ...pickWatching(watching) })
             ),
-            TE.chain((corrected) =>
-              first.isComplete
-                ? () => measureMissing(meter, request, corrected, until)
-                : TE.right({ profile: corrected, isComplete: false })
-            )
+            TE.chain((corrected) => () => measureMissing(meter, request, corrected, until))
           )
     )
   )

@@ -108,13 +108,12 @@ class CudaEngines : public Engines {
   PerEngine<std::vector<double>> timestamps() const override { return timer_.timestamps(); }
 
   // A GPU replays a graph without its processor: many small kernels take what they take themselves.
-  std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, std::size_t rows,
-                               std::size_t launches) override {
+  std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, const TimedRows& rows) override {
     const auto launchAll = [&] {
-      for (std::size_t i = 0; i < launches; ++i) launch(Engine::compute, kernel, operands);
+      for (std::size_t i = 0; i < rows.launches; ++i) launch(Engine::compute, kernel, operands);
       waiting_.enqueue();
     };
-    const ExecutableGraph graph = launches > 1 ? capture(context_.compute, launchAll) : ExecutableGraph();
+    const ExecutableGraph graph = rows.launches > 1 ? capture(context_.compute, launchAll) : ExecutableGraph();
     const auto row = [&] {
       if (graph)
         check(cudaGraphLaunch(graph.get(), context_.compute), "launching a graph");
@@ -123,7 +122,7 @@ class CudaEngines : public Engines {
     };
     if (graph) row();  // the first launch takes the graph to the GPU
     std::vector<double> times;
-    while (times.size() < rows) times.push_back(timer_.time(context_.compute, row) / static_cast<double>(launches));
+    while (times.size() < rows.count) times.push_back(timer_.time(context_.compute, row) / static_cast<double>(rows.launches));
     return times;
   }
 

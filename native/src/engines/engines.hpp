@@ -25,6 +25,13 @@ struct Spaces {
   Pages pages{};  // the arena's
 };
 
+// How a kernel is timed: in so many rows of launches. Where a device does not queue, operands are
+// in no cache as a row begins, or are `warm`: what caches hold is left there.
+struct TimedRows {
+  std::size_t count, launches;
+  bool warm = false;
+};
+
 class Engines {
  public:
   virtual ~Engines() = default;
@@ -52,11 +59,9 @@ class Engines {
   // What each engine noted in the latest section that ended: nanoseconds of the machine's steady
   // clock.
   virtual PerEngine<std::vector<double>> timestamps() const = 0;
-  // Milliseconds of a launch on the compute engine, in each of `rows` rows of `launches`: where a
-  // device only queues, without what queueing takes; where it does not, with operands that are in
-  // no cache as a row begins. The kernel has been launched before.
-  virtual std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, std::size_t rows,
-                                       std::size_t launches) = 0;
+  // Milliseconds of a launch on the compute engine, in each of several rows of launches: where a
+  // device only queues, without what queueing takes. The kernel has been launched before.
+  virtual std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, const TimedRows& rows) = 0;
   // Of a copy engine, in its direction. False when the run ended first, as of wait.
   virtual bool copy(Engine engine, const Rows& device, const Rows& host, std::int64_t rows, std::int64_t rowBytes, Progress& progress) = 0;
   // Of the network engine: with every rank, as the network's. False when the run ended first.

@@ -62,14 +62,14 @@ class HostEngines : public Engines {
   }
   PerEngine<std::vector<double>> timestamps() const override { return timestamps_; }
 
-  std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, std::size_t rows,
-                               std::size_t launches) override {
+  std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, const TimedRows& rows) override {
     std::vector<double> times;
-    for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t row = 0; row < rows.count; ++row) {
       sweepCaches();
+      if (rows.warm) launch(Engine::compute, kernel, operands);
       double sum = 0;
-      for (std::size_t i = 0; i < launches; ++i) sum += launchTimed(Engine::compute, kernel, operands);
-      times.push_back(sum / static_cast<double>(launches));
+      for (std::size_t i = 0; i < rows.launches; ++i) sum += launchTimed(Engine::compute, kernel, operands);
+      times.push_back(sum / static_cast<double>(rows.launches));
     }
     return times;
   }

@@ -71,14 +71,17 @@ double medianOf(std::vector<double> times) {
   return *middle;
 }
 
-std::vector<double> rowsOf(Engines& engines, CompiledKernel& kernel, const std::vector<Operand>& operands) {
+// Whether the kernel before it in a step has just read the same.
+bool readsAgain(KernelKind kind) { return kind == KernelKind::normaliseForward || kind == KernelKind::normaliseBackward; }
+
+std::vector<double> rowsOf(Engines& engines, CompiledKernel& kernel, const std::vector<Operand>& operands, bool warm) {
   const Enough& enough = engines.queue() ? enoughQueued : enoughAtOnce;
   engines.launchTimed(Engine::compute, kernel, operands);
   const double first = engines.launchTimed(Engine::compute, kernel, operands);
   const double launches = std::ceil(enough.rowMilliseconds / std::max(first, 1e-6));
   const std::size_t inRow = std::clamp(static_cast<std::size_t>(launches), enough.minInRow, enough.maxInRow);
   const double rows = std::ceil(enough.milliseconds / std::max(first * static_cast<double>(inRow), 1e-6));
-  return engines.timeRows(kernel, operands, std::clamp(static_cast<std::size_t>(rows), minRows, enough.maxRows), inRow);
+  return engines.timeRows(kernel, operands, {std::clamp(static_cast<std::size_t>(rows), minRows, enough.maxRows), inRow, warm});
 }
 
 double timeIn(Engines& engines, const Images& images, const Timed& timed, Device& device) {
@@ -118,7 +121,7 @@ double timeIn(Engines& engines, const Images& images, const Timed& timed, Device
       const std::unique_ptr<CompiledKernel> forward = device.compile({KernelKind::maxPoolForward, timed.kernel.fields});
       engines.launchTimed(Engine::compute, *forward, {source, operands[0], operands[1]});
     }
-    std::vector<double> rows = rowsOf(engines, *compiled, operands);
+    std::vector<double> rows = rowsOf(engines, *compiled, operands, readsAgain(timed.kernel.kind));
     engines.end(true);
     return medianOf(std::move(rows));
   } catch (...) {
