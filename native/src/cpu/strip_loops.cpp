@@ -8,7 +8,7 @@ namespace {
 typedef float Vector __attribute__((vector_size(stripLanes * sizeof(float)), aligned(4), may_alias));
 
 TILEFOLD_INLINE Vector& at(float* address) { return *reinterpret_cast<Vector*>(address); }
-// As in winograd_loops.cpp: a load a product would take longer than the products.
+// As in winograd_products.cpp: a load a product would take longer than the products.
 TILEFOLD_INLINE void loadOnce(const float* address, Vector& value) { value = *reinterpret_cast<const volatile Vector*>(address); }
 
 template <int Blocks, int Pixels>
