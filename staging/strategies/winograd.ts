@@ -28,6 +28,8 @@ interface Gain {
   readonly winograd: Pair
   /** In slices; undefined where that gains nothing. */
   readonly sliced: Pair | undefined
+  /** Whether slices are no slower than the whole, and so what `winograd` and `bytes` are of. */
+  readonly isAlwaysSliced: boolean
 }
 
 /**
@@ -64,13 +66,15 @@ const readsAll = ({ nodes }: Graph, tiling: SegmentTiling, from: number): boolea
     )
   )
 
-/** Whether slices leave much memory of what a convolution takes, with few launches. */
-const mayPay = (scope: ModelScope, weight: ParameterTensor, position: number, bytes: number): boolean => {
+/** As many slices as forward or backward has the more. */
+const countSlices = (weight: ParameterTensor): number =>
+  Math.max(...transformedLayouts.map((layout) => channelSlices(weight, layout).length))
+
+/** Whether so many slices leave much memory of what a convolution takes, with few launches. */
+const mayPay = (scope: ModelScope, slices: number, position: number, bytes: number): boolean => {
   const { input, output } = scope.graph.nodes[position]!
   const activations = [input, output].reduce((sum, shape) => sum + shape.reduce((product, extent) => product * extent, 1), 0)
-  const slices = transformedLayouts.map((layout) => channelSlices(weight, layout).length)
-  const most = Math.max(...slices)
-  return most > 1 && most * input[0] <= mostLaunches && bytes >= leastShare * activations * scope.activationBytes
+  return slices > 1 && slices * input[0] <= mostLaunches && bytes >= leastShare * activations * scope.activationBytes
 }
 
 const findGains = (graph: StepGraph, device: DeviceModel, timer: ReturnType<typeof segmentTimer>): readonly Gain[] => {
@@ -78,20 +82,25 @@ const findGains = (graph: StepGraph, device: DeviceModel, timer: ReturnType<type
   return transformablePositions(scope).flatMap((position): readonly Gain[] => {
     const weight = scope.parameters[position]!.weight!
     const timesOf = createPairs(timer, graph.nodes.length, position)
-    const [direct, winograd] = [timesOf({}), timesOf({ winograd: [position] })]
-    if (!isFaster(winograd, direct)) return []
+    const [direct, whole] = [timesOf({}), timesOf({ winograd: [position] })]
+    if (!isFaster(whole, direct)) return []
     const { shape, groups } = weight
     const elements = weightElements('winogradForward', shape as readonly [number, number, number, number], groups)
-    const bytes = scope.parameterBytes * elements
-    const sliced = mayPay(scope, weight, position, bytes) ? timesOf({ winograd: [position], slicedWinograd: [position] }) : undefined
-    const gains = sliced !== undefined && isFaster(winograd, sliced) && isFaster(sliced, direct)
-    return [{ position, bytes, direct, winograd, sliced: gains ? sliced : undefined }]
+    const [bytes, slices] = [scope.parameterBytes * elements, countSlices(weight)]
+    const times = mayPay(scope, slices, position, bytes) ? timesOf({ winograd: [position], slicedWinograd: [position] }) : undefined
+    const sliced = times !== undefined && isFaster(times, direct) ? times : undefined
+    if (sliced === undefined || isFaster(whole, sliced))
+      return [{ position, bytes, direct, winograd: whole, sliced, isAlwaysSliced: false }]
+    return [{ position, bytes: bytes / slices, direct, winograd: sliced, sliced, isAlwaysSliced: true }]
   })
 }
 
-const inSlices = (gains: readonly Gain[]): Variant => {
-  const slicedWinograd = gains.filter(({ sliced }) => sliced !== undefined).map(({ position }) => position)
-  return { winograd: gains.map(({ position }) => position), slicedWinograd }
+const positionsOf = (gains: readonly Gain[]): readonly number[] => gains.map(({ position }) => position)
+
+/** Those in slices that some condition holds for. */
+const byWinograd = (gains: readonly Gain[], isSliced: (gain: Gain) => boolean): Variant => {
+  const slicedWinograd = positionsOf(gains.filter(isSliced))
+  return { winograd: positionsOf(gains), ...(slicedWinograd.length > 0 && { slicedWinograd }) }
 }
 
 /**
@@ -119,9 +128,10 @@ export const winogradVariants = (graph: StepGraph, device: DeviceModel, timer: R
     const lists = [inside, ...shares.map((share) => inside.filter(({ bytes }) => bytes < share * largest))]
     const [all, ...smaller] = lists
       .filter((list, index) => list.length > 0 && list.length !== lists[index - 1]?.length)
-      .map((list): Variant => ({ winograd: list.map(({ position }) => position) }))
+      .map((list) => byWinograd(list, ({ isAlwaysSliced }) => isAlwaysSliced))
+    const maySlice = inside.some(({ sliced, isAlwaysSliced }) => sliced !== undefined && !isAlwaysSliced)
     const sliced =
-      inside.some((gain) => gain.sliced !== undefined) && isFasterInSlices(inside, new Set(smaller[0]?.winograd)) ? [inSlices(inside)] : []
+      maySlice && isFasterInSlices(inside, new Set(smaller[0]?.winograd)) ? [byWinograd(inside, (gain) => gain.sliced !== undefined)] : []
     const different = [all!, ...sliced, ...smaller]
     const tiling = segmentTiling(graph, { from, to }, untiled)
     if (tiling === undefined || readsAll(graph, tiling, from)) return [...different, {}]

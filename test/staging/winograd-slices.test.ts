@@ -7,10 +7,12 @@ import {
   buildGraph,
   checkPlanFile,
   decodePlanFile,
+  isConvolution,
   planFileText,
   stage,
   toPlanFile,
   verify,
+  type Kernel,
   type Objective,
   type Segment,
   type Staged,
@@ -87,6 +89,18 @@ test('where memory is short, plans are in slices, and files keep them', () => {
     const given = must(checkPlanFile(must(buildGraph(network, again.input)), network.input, again))
     assert.equal(staged({ given }).program, one.program)
   }
+})
+
+test('where slices are measured to be the faster, plans are in slices with any memory', () => {
+  const { milliseconds, ...device } = winogradDevice('float32')
+  const isOfSlice = (kernel: Kernel): boolean =>
+    kernel.kind === 'sliceWeights' || (isConvolution(kernel) && kernel.algorithm === 1 && kernel.batch === 1)
+  const quick = { ...device, milliseconds: (kernel: Kernel) => milliseconds(kernel) * (isOfSlice(kernel) ? 0.5 : 1) }
+  const { plan: chosen, predicted } = staged({ device: quick })
+  const sliced = chosen.segments.flatMap(({ slicedWinograd = [] }) => slicedWinograd)
+  assert.ok(sliced.length > 0, 'none is in slices')
+  const segments = chosen.segments.map(({ slicedWinograd: _, ...segment }): Segment => segment)
+  assert.ok(staged({ device: quick, given: { ...chosen, segments } }).predicted.stepMilliseconds > predicted.stepMilliseconds)
 })
 
 test('a layer in slices runs by Winograd', () => {
