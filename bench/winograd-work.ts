@@ -5,10 +5,10 @@
 import { isConvolution, type Kernel } from '../staging'
 import { isTransformed, layouts } from '../staging/kernels/layout'
 
-/** It multiplies a quarter as often. */
+/** It multiplies a quarter as often, where tiles are whole. */
 export const winogradSaving = 4
 
-/** Tiles of 4x4 results; at the edges a part of one. */
+/** Tiles of 4x4 results, as if all were whole. */
 const tiles = (batch: number, height: number, width: number): number => (batch * height * width) / 16
 
 /** Of a separable transform of a square: its columns first, then the rows that come of them. */

@@ -46,8 +46,8 @@ const makeModel = (device: NativeDevice, precision: CpuPrecision, instructionSet
     const unpadded = probeConvolution(shape, layouts.activationLayout(shape.outChannels, false))
     return {
       ...unpadded,
-      inHeight: unpadded.inHeight - top - bottom,
-      inWidth: unpadded.inWidth - left - right,
+      outHeight: unpadded.outHeight + top + bottom,
+      outWidth: unpadded.outWidth + left + right,
       padTop: top,
       padBottom: bottom,
       padLeft: left,

@@ -11,6 +11,7 @@
 
 #include "../src/program/check_kernel.hpp"
 #include "../src/cpu/cpu_device.hpp"
+#include "../src/cpu/processor.hpp"
 #include "../src/kernels/bfloat16.hpp"
 #include "../src/kernels/kernel_fields.hpp"
 #include "../src/program/operand.hpp"
@@ -532,8 +533,16 @@ void testBf16Convolutions(int threads, int otherThreads) {
   test(2, 64, 64, axis(23, 3, 3, 2, 0, 2), axis(40, 2, 1, 1, 1, 0));
   test(1, 64, 350, axis(2, 4, 1, 1, 3, 3), axis(300, 1, 1, 1, 0, 0));
   test(2, 64, 80, axis(40, 3, 1, 24, 24, 24), axis(50, 3, 1, 18, 18, 18));
-  test(1, 272, 33, axis(30, 3, 1, 12, 12, 12), axis(31, 3, 1, 12, 12, 12));
+  test(1, 272, 144, axis(30, 3, 1, 12, 12, 12), axis(31, 3, 1, 12, 12, 12));
+  test(1, 144, 272, axis(30, 3, 1, 12, 12, 12), axis(31, 3, 1, 24, 24, 24));
+  test(1, 64, 64, axis(50, 3, 2, 19, 19, 19), axis(500, 3, 1, 1, 1, 1));
   test(1, 64, 64, axis(60, 3, 2, 20, 20, 20), axis(300, 3, 1, 9, 9, 9));
+  if (!cpu::multipliesPairs()) return;
+  for (const char* ours : {"convolutionForward strips", "convolutionBackwardData strips", "convolutionBackwardWeights pairs"})
+    if (implementations["bf16 " + std::string(ours)] == 0) {
+      std::printf("FAILED: no bf16 %s\n", ours);
+      ++failures;
+    }
 }
 
 // Weights so large that all threads work on one block of tiles, and more tiles than a block has;

@@ -181,8 +181,8 @@ const measureMissing = async (
   return E.right({ profile, isComplete })
 }
 
-/** The share of a limited time after which what was measured is measured once more. */
-const firstShare = 0.6
+/** Of a limited time: what was measured is measured once more between these shares. */
+const [firstShare, againShare] = [0.6, 0.85]
 
 /**
  * Adds what is missing to a profile: first the sizes that matter, then every kernel; where the time
@@ -196,19 +196,20 @@ const measureRounds = (
 ): Outcome<Pick<Measured, 'profile' | 'isComplete'>> => {
   const { setup, limit, ...watching } = request
   const begin = performance.now()
-  const [firstUntil, until] = [firstShare, 1].map((share) => begin + share * limit.milliseconds) as [number, number]
+  const [firstUntil, againUntil, until] = [firstShare, againShare, 1].map((share) => begin + share * limit.milliseconds)
   const isOnce = (profile: Profile): boolean => limit.milliseconds === Infinity || profile.kernels.length === start.kernels.length
   return pipe(
-    () => measureMissing(meter, request, start, firstUntil),
+    () => measureMissing(meter, request, start, firstUntil!),
     TE.chain((first) =>
       isOnce(first.profile)
         ? TE.right(first)
         : pipe(
             TE.fromEither(loadDeviceModel(setup, first.profile)),
             TE.chain(
-              (device) => () => measureAgain(meter, first.profile, start.kernels.length, { device, until, ...pickWatching(watching) })
+              (device) => () =>
+                measureAgain(meter, first.profile, start.kernels.length, { device, until: againUntil!, ...pickWatching(watching) })
             ),
-            TE.chain((corrected) => () => measureMissing(meter, request, corrected, until))
+            TE.chain((corrected) => () => measureMissing(meter, request, corrected, until!))
           )
     )
   )

@@ -34,10 +34,10 @@ type Resampled = Omit<KernelOf<'adaptivePoolForward'>, 'kind'>
 type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardWeights'>
 
 /**
- * What transforms take beside the products of F(4x4, 3x3), which are a quarter as many
- * (native/test/winograd_bench.cpp).
+ * How much longer convolutions by Winograd take than their products: transforms leave 2.8 of the 4
+ * times that F(4x4, 3x3) gains (native/test/winograd_bench.cpp).
  */
-const transforming = 4 / 2.8
+const withTransforms = 4 / 2.8
 
 /** As products of matrices (Chetlur 2014) whose rows are pixels, or a weight's outputs. */
 const productsOf: { readonly [P in ConvolutionKernel['kind']]: (k: Convolution) => Products } = {
@@ -71,7 +71,7 @@ const convolution = (k: ConvolutionKernel): Work => {
   return {
     flops:
       k.algorithm === 1
-        ? 2 * k.inChannels * k.outChannels * winogradProducts(k) * transforming
+        ? 2 * k.inChannels * k.outChannels * winogradProducts(k) * withTransforms
         : 2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth,
     products: productsOf[k.kind](k),
     elements: k.batch * k.inChannels * k.inHeight * k.inWidth + weights + outputs

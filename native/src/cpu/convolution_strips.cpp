@@ -67,7 +67,7 @@ std::int64_t ceilDivide(std::int64_t value, std::int64_t by) { return (value + b
 struct Bands {
   std::int64_t height, width, blocks, chunks, images, count, parts;
   std::int64_t operandsAtOnce;  // blocks whose weights for a chunk stay in a core's cache
-  std::int64_t chunksAtOnce;    // which read these one after the other
+  std::int64_t chunksAtOnce;    // which read the same blocks of the operand in turn
 
   Bands(const Convolution& c, const Sides& sides, int threads)
       : height(sides.resultHeight()),

@@ -1,6 +1,6 @@
 // Convolutions of one group in blocks of 16 channels whose padding or dilation oneDNN has no
-// compiled kernel for: strips of results stay in registers while whole blocks of channels are
-// added, of the taps that lie inside the image alone. Weights are read as they lie.
+// compiled kernel for, or a slow one: strips of results stay in registers while whole blocks of
+// channels are added, of the taps that lie inside the image alone. Weights are read as they lie.
 #pragma once
 #include "launch.hpp"
 #include "strides.hpp"

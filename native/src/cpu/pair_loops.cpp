@@ -3,10 +3,7 @@
 #include <cstring>
 
 #include "lanes.hpp"
-
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
+#include "pair_instructions.hpp"
 
 namespace tilefold::cpu {
 namespace {
@@ -23,8 +20,6 @@ TILEFOLD_INLINE Half::Wide pixelAt(const Bfloat16* address) {
 }
 
 #ifdef __x86_64__
-#define TILEFOLD_PAIRS __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
-
 constexpr int lanesAtOnce = 8;  // of the source, whose sums registers hold
 
 template <int Blocks>

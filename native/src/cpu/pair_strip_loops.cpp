@@ -1,17 +1,12 @@
 #include <cstring>
 
+#include "pair_instructions.hpp"
 #include "strip_loops.hpp"
-
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 namespace tilefold::cpu {
 
 #ifdef __x86_64__
 namespace {
-
-#define TILEFOLD_PAIRS __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 
 constexpr std::int64_t pairsOfBlock = stripLanes / 2, pairElements = 2 * stripLanes;
 

@@ -62,7 +62,7 @@ struct Strips {
   Axes axes;
   std::int64_t inBlocks, outBlocks, inParts = 1, outParts = 1;  // which threads share
   std::int64_t height, width, rowElements;
-  std::int64_t rowStep;  // from what one tap reads, packed, to what the next one below reads
+  std::int64_t rowStep;  // packed, from the rows of one tap to those of the one below it
   std::int64_t sourceRows, sourceBlock, sourceBlocks, gradientElements;  // packed
 
   Strips(const Convolution& c, int threads) : axes(c), inBlocks(blocksOf(c.inChannels)), outBlocks(blocksOf(c.outChannels)) {
@@ -73,7 +73,7 @@ struct Strips {
     width = ceilDivide(columns.out, ceilDivide(columns.out, pixels));
     height = std::clamp<std::int64_t>(pixels / columns.out, 1, rows.out);
     rowElements = ceilDivide(width, 2) * pairElements;
-    rowStep = std::min(rows.dilation, (height - 1) * rows.stride + 1);
+    rowStep = std::min(rows.dilation, height * rows.stride);
     sourceRows = rowsRead(height);
     sourceBlock = checkedMultiply(checkedMultiply(columns.kernel, sourceRows), rowElements);
     constexpr std::int64_t packedElements = packedBytes / static_cast<std::int64_t>(sizeof(Bfloat16));
@@ -85,8 +85,7 @@ struct Strips {
   std::int64_t jobElements() const { return checkedAdd(gradientElements, checkedMultiply(sourceBlocks, sourceBlock)); }
   Share insOf(std::int64_t job) const { return shareOf(inBlocks, job % inParts, inParts); }
   Share outsOf(std::int64_t job) const { return shareOf(outBlocks, job / inParts, outParts); }
-  // Packed, of the source, by so many rows of the gradient; rows that lie between those of two taps
-  // are left out.
+  // Packed, of the source, by so many rows of the gradient: what lies between two taps is left out.
   std::int64_t rowsRead(std::int64_t count) const { return (count - 1) * axes.rows.stride + (axes.rows.kernel - 1) * rowStep + 1; }
   std::int64_t sourceRow(std::int64_t packed) const { return packed / rowStep * axes.rows.dilation + packed % rowStep; }
 

@@ -1,5 +1,5 @@
 // Convolutions 3x3 of stride 1 by Winograd's F(4x4, 3x3): a quarter of the multiplications, rounded
-// differently (about 1e-6 of the result's norm). Tiles of 4x4 results go in blocks whose transforms
+// differently (about 1e-6 of the result's norm). Tiles of results go in blocks whose transforms
 // stay in the cache, so scratch is a few MB a thread whatever the image's size; weights are
 // transformed beforehand, by reorderWeights to the layout winogradForward or winogradBackward.
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace tilefold::cpu {
 
-// Throws Failure, one sentence, for what these kernels do not do: other kernels, strides,
-// dilations, groups and layouts than theirs, padding over 2, channels that are no multiple of 16.
+// Throws Failure, one sentence, for what these kernels do not do: other kernels, strides, groups
+// and layouts than theirs, padding over twice the dilation, channels that are no multiple of 16.
 void requireWinograd(KernelKind kind, const Convolution& c);
 
 // These depend on `threads`; the results' bits do not.

@@ -15,7 +15,8 @@ constexpr int pointAt(int i) {
   return i == Results + 1 ? 5 : i;
 }
 
-// Rows of B^T: the products of (x - every other point), over those of G's rows that are left out.
+// Rows of B^T: the products of (x - every other point). G's rows are divided by the distances to
+// all six points, so these are multiplied by those to the points that are left out.
 template <int Results>
 TILEFOLD_INLINE void toPoints(const Vector (&d)[Results + 2], Vector (&v)[Results + 2]) {
   if constexpr (Results == 4) {
@@ -275,9 +276,9 @@ void restoreTaps(const float* products, std::int64_t positionStride, double* sum
       products, positionStride, sums, tapStride);
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                        \
-  template void transformWindow(const T*, const PixelStrides&, const TileSize&, float*, std::int64_t);                         \
-  template void transformGradient(const T*, const PixelStrides&, const TileSize&, float*, std::int64_t, float*);               \
+#define TILEFOLD_INSTANTIATE(T)                                                                                  \
+  template void transformWindow(const T*, const PixelStrides&, const TileSize&, float*, std::int64_t);           \
+  template void transformGradient(const T*, const PixelStrides&, const TileSize&, float*, std::int64_t, float*); \
   template void restoreTile(const float*, std::int64_t, const Finish&, const TileSize&, T*, const PixelStrides&);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(Bfloat16)

@@ -37,13 +37,16 @@ class TileAxis {
     for (std::int64_t first = 0; first < std::min(extent, dilation); ++first) {
       const std::int64_t results = ceilDivide(extent - first, dilation);
       for (std::int64_t done = 0; done < results;) {
-        const std::int64_t left = results - done;
-        // 5 are 3 and 2: there is no tile of 1.
-        const std::int64_t size = !isExact || left == step || left > step + 1 ? step : left == step + 1 ? step - 1 : std::max(left, minStep);
+        const std::int64_t size = isExact ? sizeOf(results - done) : step;
         firsts_[static_cast<std::size_t>(size - minStep)].push_back(first + done * dilation);
         done += size;
       }
     }
+  }
+  // The next tile's, of so many results: 5 are 3 and 2, since there is no tile of 1.
+  static std::int64_t sizeOf(std::int64_t left) {
+    if (left == step + 1) return step - 1;
+    return std::clamp(left, minStep, step);
   }
   // The first results of the tiles of a size.
   const std::vector<std::int64_t>& operator[](std::int64_t size) const { return firsts_[static_cast<std::size_t>(size - minStep)]; }
@@ -61,8 +64,8 @@ struct Section {
 
 class TileGrid {
  public:
-  // Smaller tiles where they have fewer products even of one image, as groups of tiles: how an
-  // image is cut depends on no other.
+  // Smaller tiles where one image has fewer products by them, in whole groups: how it is cut then
+  // depends on no other image.
   TileGrid(std::int64_t batch, std::int64_t height, std::int64_t width, const Dilation& dilation)
       : TileGrid(batch, {height, dilation.rows, true}, {width, dilation.columns, true}) {
     TileGrid whole(batch, {height, dilation.rows, false}, {width, dilation.columns, false});

@@ -21,8 +21,9 @@ struct Enough {
   double rowMilliseconds, milliseconds;
   std::size_t minInRow, maxInRow, maxRows;
 };
-// Of two launches one finds its operands in memory, and one in the caches, where they fit: in a
-// step weights are in memory, and activations often where the kernel before left them.
+// Of two launches one finds its operands in memory, unless they are warm, and one in the caches,
+// where they fit: in a step weights are in memory, and activations often where the kernel before
+// left them.
 constexpr Enough enoughAtOnce{0, 15, 2, 2, 5};
 constexpr Enough enoughQueued{0.5, 3, 1, 100, 1000};  // events of a GPU tick in half a microsecond
 
@@ -71,8 +72,8 @@ double medianOf(std::vector<double> times) {
   return *middle;
 }
 
-// Whether the kernel before it in a step has just read the same.
-bool readsAgain(KernelKind kind) { return kind == KernelKind::normaliseForward || kind == KernelKind::normaliseBackward; }
+// Whether the kernel before it in a step has mostly just read or written the same.
+bool isWarm(KernelKind kind) { return kind == KernelKind::normaliseForward || kind == KernelKind::normaliseBackward; }
 
 std::vector<double> rowsOf(Engines& engines, CompiledKernel& kernel, const std::vector<Operand>& operands, bool warm) {
   const Enough& enough = engines.queue() ? enoughQueued : enoughAtOnce;
@@ -121,7 +122,7 @@ double timeIn(Engines& engines, const Images& images, const Timed& timed, Device
       const std::unique_ptr<CompiledKernel> forward = device.compile({KernelKind::maxPoolForward, timed.kernel.fields});
       engines.launchTimed(Engine::compute, *forward, {source, operands[0], operands[1]});
     }
-    std::vector<double> rows = rowsOf(engines, *compiled, operands, readsAgain(timed.kernel.kind));
+    std::vector<double> rows = rowsOf(engines, *compiled, operands, isWarm(timed.kernel.kind));
     engines.end(true);
     return medianOf(std::move(rows));
   } catch (...) {
