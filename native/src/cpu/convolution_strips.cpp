@@ -60,8 +60,6 @@ TapOffsets offsetsOf(const Sides& sides, const Span& span, std::int64_t resultRo
   return offsets;
 }
 
-std::int64_t ceilDivide(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
-
 // How results are shared: threads take bands of rows, each all blocks of channels or, where rows
 // are few, a part of them. The sums of a band in a chunk of blocks should stay in a core's cache.
 struct Bands {

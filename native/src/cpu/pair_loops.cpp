@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "constants.hpp"
 #include "lanes.hpp"
 #include "pair_instructions.hpp"
 
@@ -67,14 +68,7 @@ void multiplyBlocks(const PairRows& rows) {
 
 #ifdef __x86_64__
 void multiplyPairs(const PairRows& rows) {
-  switch (rows.blocks) {
-    case 1:
-      return multiplyBlocks<1>(rows);
-    case 2:
-      return multiplyBlocks<2>(rows);
-    default:
-      return multiplyBlocks<maxPairBlocks>(rows);
-  }
+  withConstant<1, maxPairBlocks>(rows.blocks, [&](auto blocks) { multiplyBlocks<decltype(blocks)::value>(rows); });
 }
 #else
 void multiplyPairs(const PairRows&) {}

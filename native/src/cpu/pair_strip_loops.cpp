@@ -41,39 +41,12 @@ TILEFOLD_PAIRS void addStrip(const Strips<Bfloat16>& s, std::int64_t first) {
     for (int b = 0; b < Blocks; ++b) _mm512_storeu_ps(s.sums + b * s.sumBlockStride + (first + p) * stripLanes, sums[p][b]);
 }
 
-template <int Blocks>
-void addStripsBy(const Strips<Bfloat16>& s) {
-  forStrips(s.pixels, [&](std::int64_t first, std::int64_t pixels) {
-    switch (pixels) {
-      case 1:
-        return addStrip<Blocks, 1>(s, first);
-      case 2:
-        return addStrip<Blocks, 2>(s, first);
-      case 3:
-        return addStrip<Blocks, 3>(s, first);
-      case 4:
-        return addStrip<Blocks, 4>(s, first);
-      case 5:
-        return addStrip<Blocks, 5>(s, first);
-      default:
-        return addStrip<Blocks, 6>(s, first);
-    }
-  });
-}
-
 }  // namespace
 
 void addStrips(const Strips<Bfloat16>& strips) {
-  switch (strips.sumBlocks) {
-    case 1:
-      return addStripsBy<1>(strips);
-    case 2:
-      return addStripsBy<2>(strips);
-    case 3:
-      return addStripsBy<3>(strips);
-    default:
-      return addStripsBy<4>(strips);
-  }
+  forStrips(strips, [&](auto blocks, auto pixels, std::int64_t first) TILEFOLD_INLINED {
+    addStrip<decltype(blocks)::value, decltype(pixels)::value>(strips, first);
+  });
 }
 #else
 void addStrips(const Strips<Bfloat16>&) {}

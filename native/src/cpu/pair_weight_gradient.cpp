@@ -19,8 +19,7 @@ constexpr std::int64_t leastPixels = 128;  // of many images: fewer do not pay f
 constexpr std::int64_t leastMatrices = 4;  // a thread, or it packs more than it multiplies
 constexpr std::int64_t area = pairLanes * pairLanes;
 
-std::int64_t blocksOf(std::int64_t channels) { return roundUp(channels, pairLanes) / pairLanes; }
-std::int64_t ceilDivide(std::int64_t count, std::int64_t divisor) { return (count + divisor - 1) / divisor; }
+std::int64_t blocksOf(std::int64_t channels) { return ceilDivide(channels, pairLanes); }
 
 // The pixels of one side: how far apart its images, blocks of channels and rows are.
 struct Pixels {

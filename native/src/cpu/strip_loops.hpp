@@ -3,6 +3,8 @@
 #include <cstdint>
 
 #include "../kernels/bfloat16.hpp"
+#include "../kernels/layout.hpp"
+#include "constants.hpp"
 
 namespace tilefold::cpu {
 
@@ -31,14 +33,17 @@ void addStrips(const Strips<float>& strips);
 // processor.hpp.
 void addStrips(const Strips<Bfloat16>& strips);
 
-// body(first, pixels) for the strips of a row, all about as long.
-template <class Body>
-inline __attribute__((always_inline)) void forStrips(std::int64_t pixels, const Body& body) {
-  const std::int64_t count = (pixels + stripPixels - 1) / stripPixels;
-  for (std::int64_t strip = 0; strip < count; ++strip) {
-    const std::int64_t first = pixels * strip / count;
-    body(first, pixels * (strip + 1) / count - first);
-  }
+// body(blocks, pixels, first) for the strips of a row, all about as long; blocks and pixels are
+// constants.
+template <class T, class Body>
+TILEFOLD_INLINE void forStrips(const Strips<T>& s, const Body& body) {
+  const std::int64_t count = ceilDivide(s.pixels, stripPixels);
+  withConstant<1, maxStripBlocks>(s.sumBlocks, [&](auto blocks) TILEFOLD_INLINED {
+    for (std::int64_t strip = 0; strip < count; ++strip) {
+      const std::int64_t first = s.pixels * strip / count, pixels = s.pixels * (strip + 1) / count - first;
+      withConstant<1, stripPixels>(pixels, [&](auto of) TILEFOLD_INLINED { body(blocks, of, first); });
+    }
+  });
 }
 
 }  // namespace tilefold::cpu

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "constants.hpp"
 #include "lanes.hpp"
 
 namespace tilefold::cpu {
@@ -68,22 +69,7 @@ TILEFOLD_INLINE void addRows(const TapRows& row) {
 
 template <int Block>
 TILEFOLD_INLINE void addBlock(const TapRows& row) {
-  switch (row.taps) {
-    case 1:
-      return addRows<Block, 1>(row);
-    case 2:
-      return addRows<Block, 2>(row);
-    case 3:
-      return addRows<Block, 3>(row);
-    case 4:
-      return addRows<Block, 4>(row);
-    case 5:
-      return addRows<Block, 5>(row);
-    case 6:
-      return addRows<Block, 6>(row);
-    default:
-      return addRows<Block, maxTaps>(row);
-  }
+  withConstant<1, maxTaps>(row.taps, [&](auto taps) TILEFOLD_INLINED { addRows<Block, decltype(taps)::value>(row); });
 }
 
 }  // namespace

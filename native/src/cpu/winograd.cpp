@@ -15,15 +15,24 @@ Planes destinationOf(const Convolution& c) { return {c.outChannels, c.outHeight,
 
 Windows windowsOf(const Convolution& c) { return {c.padTop, c.padLeft, {c.dilationHeight, c.dilationWidth}}; }
 
+// Of a convolution's tiles, made once, as it is compiled.
+TileGrid gridOf(const Convolution& c, const Planes& result) {
+  return {c.batch, result.height, result.width, {c.dilationHeight, c.dilationWidth}};
+}
+
 // Backward, the gradient is padded by what the kernel reaches beyond the source's own padding.
 Correlation correlationOf(KernelKind kind, const Convolution& c) {
   const Windows windows = windowsOf(c);
-  if (kind == KernelKind::convolutionForward) return {c.batch, sourceOf(c), destinationOf(c), windows};
+  const Planes source = sourceOf(c), destination = destinationOf(c);
+  if (kind == KernelKind::convolutionForward) return {source, destination, windows, gridOf(c, destination)};
   const auto& [padTop, padLeft, dilation] = windows;
-  return {c.batch, destinationOf(c), sourceOf(c), {2 * dilation.rows - padTop, 2 * dilation.columns - padLeft, dilation}};
+  return {destination, source, {2 * dilation.rows - padTop, 2 * dilation.columns - padLeft, dilation}, gridOf(c, source)};
 }
 
-Gradient gradientOf(const Convolution& c) { return {c.batch, sourceOf(c), destinationOf(c), windowsOf(c), weightStrides(c)}; }
+Gradient gradientOf(const Convolution& c) {
+  const Planes destination = destinationOf(c);
+  return {sourceOf(c), destination, windowsOf(c), gridOf(c, destination), weightStrides(c)};
+}
 
 // Whether 16 output channels that lie together in a transform are equally far apart here, and
 // nothing is padded.

@@ -7,21 +7,19 @@ namespace {
 
 constexpr std::int64_t chunkChannels = maxVectors * lanes;
 
-TileGrid gridOf(const Correlation& c) { return {c.batch, c.result.height, c.result.width, c.windows.dilation}; }
-
 // Threads take blocks of tiles of their own where a cache holds the weights that each reads; else
 // all work on one block, on different channels of its result, so that large weights are read once a
 // block. The smaller the weights, the smaller the block may be.
 class Blocking {
  public:
-  Blocking(const Correlation& c, const TileGrid& grid, int threads) {
+  Blocking(const Correlation& c, int threads) {
     constexpr std::int64_t smallWeights = 1 << 20, sharedWeights = 16 << 20;
     const std::int64_t weightBytes = positions * c.operand.channels * c.result.channels * static_cast<std::int64_t>(sizeof(float));
     // A single chunk of channels is one thread's.
-    isShared_ = weightChunks(c.result.channels) > 1 && (weightBytes > sharedWeights || grid.count() < threads * groupTiles);
+    isShared_ = weightChunks(c.result.channels) > 1 && (weightBytes > sharedWeights || c.grid.count() < threads * groupTiles);
     members_ = isShared_ ? 1 : threads;
     most_ = isShared_ ? maxTiles : weightBytes > smallWeights ? 48 : 24;
-    for (const Section& section : grid.sections()) maxTiles_ = std::max(maxTiles_, tilesIn(section));
+    for (const Section& section : c.grid.sections()) maxTiles_ = std::max(maxTiles_, tilesIn(section));
   }
   bool isShared() const { return isShared_; }
   // Of a block: at most, and in a section.
@@ -88,15 +86,14 @@ std::int64_t chunkVectors(std::int64_t resultChannels, std::int64_t chunk) {
 std::int64_t chunkOffset(std::int64_t operandChannels, std::int64_t chunk) { return chunk * chunkChannels * positions * operandChannels; }
 
 std::int64_t correlationScratchFloats(const Correlation& c, int threads) {
-  const Blocking blocking(c, gridOf(c), threads);
+  const Blocking blocking(c, threads);
   const std::int64_t transformed = operandTiles(c, blocking).floats(), products = productTiles(c, blocking).floats();
   return threads * products + (blocking.isShared() ? 1 : threads) * transformed;
 }
 
 template <class T>
 void correlate(const Correlation& c, int threads, const CorrelationOperands<T>& operands) {
-  const TileGrid grid = gridOf(c);
-  const Blocking blocking(c, grid, threads);
+  const Blocking blocking(c, threads);
   const Transformed from = operandTiles(c, blocking), to = productTiles(c, blocking);
   const std::int64_t chunks = weightChunks(c.result.channels);
   const bool isShared = blocking.isShared();
@@ -105,12 +102,12 @@ void correlate(const Correlation& c, int threads, const CorrelationOperands<T>& 
     float* transformed = operands.scratch + threads * to.floats() + (isShared ? 0 : member * from.floats());
     // A member's share of the work on a block.
     const std::int64_t own = isShared ? member : 0, of = isShared ? members : 1;
-    for (const Section& section : grid.sections()) {
+    for (const Section& section : c.grid.sections()) {
       const std::int64_t count = ceilDivide(section.count(), blocking.tilesIn(section));
       const Share blocks = isShared ? Share{0, count} : shareOf(count, member, members);
       for (std::int64_t index = blocks.begin; index < blocks.end; ++index) {
         const std::int64_t begin = section.begin + index * blocking.tilesIn(section);
-        const Block tiles(grid, begin, begin + blocking.tilesIn(section));
+        const Block tiles(c.grid, begin, begin + blocking.tilesIn(section));
         for (std::int64_t block = own; block < c.operand.blocks(); block += of)
           transformBlock(c.operand, operands.operand, tiles, c.windows, block, from, block, transformed);
         if (isShared) teamBarrier();

@@ -7,9 +7,9 @@
 namespace tilefold::cpu::winograd {
 
 struct Correlation {
-  std::int64_t batch;
   Planes operand, result;
   Windows windows;  // of the operand
+  TileGrid grid;    // of the result
 };
 
 std::int64_t correlationScratchFloats(const Correlation& c, int threads);

@@ -14,18 +14,16 @@ constexpr std::int64_t outVectors = maxVectors, inBlocks = 4;
 constexpr std::int64_t wantedTasks = 16;
 
 struct Work {
-  TileGrid grid;
   std::int64_t outChunks, inChunks, parts;
   std::int64_t chunkOuts, chunkIns;  // channels of a whole chunk
 
   explicit Work(const Gradient& g)
-      : grid(g.batch, g.destination.height, g.destination.width, g.windows.dilation),
-        outChunks(ceilDivide(g.destination.blocks(), outVectors)),
+      : outChunks(ceilDivide(g.destination.blocks(), outVectors)),
         inChunks(ceilDivide(g.source.blocks(), inBlocks)),
         parts(1),
         chunkOuts(std::min(g.destination.channels, outVectors * lanes)),
         chunkIns(std::min(g.source.channels, inBlocks * lanes)) {
-    while (2 * parts * pairs() <= wantedTasks && 2 * parts * minPartTiles <= grid.count()) parts *= 2;
+    while (2 * parts * pairs() <= wantedTasks && 2 * parts * minPartTiles <= g.grid.count()) parts *= 2;
   }
   std::int64_t pairs() const { return outChunks * inChunks; }
   std::int64_t tasks() const { return pairs() * parts; }
@@ -109,7 +107,7 @@ void sumPart(const Gradient& g, const Work& w, const GradientOperands<T>& operan
     std::fill_n(space.sums, positions * w.sumStride(), 0.0F);
     const std::int64_t end = tiles.begin + share.end;
     for (std::int64_t begin = tiles.begin + share.begin; begin < end;) {
-      const Block block(w.grid, begin, std::min(begin + blockTiles, end));
+      const Block block(g.grid, begin, std::min(begin + blockTiles, end));
       addBlock(g, w, operands, pair, block, space);
       begin += block.count();
     }
@@ -163,7 +161,7 @@ void weightGradient(const Gradient& g, int threads, const GradientOperands<T>& o
     const Pair pair(g, w, task / w.parts);
     Workspace space(w, operands.scratch + omp_get_thread_num() * Workspace::bytes(w));
     if (w.parts > 1) space.totals = kept + task * Workspace::doubles(w);
-    sumPart(g, w, operands, pair, shareOf(w.grid.count(), task % w.parts, w.parts), space);
+    sumPart(g, w, operands, pair, shareOf(g.grid.count(), task % w.parts, w.parts), space);
     if (w.parts == 1) store(g, w, operands, pair, [&](std::int64_t i) { return space.totals[i]; });
   });
   if (w.parts == 1) return;

@@ -8,9 +8,9 @@
 namespace tilefold::cpu::winograd {
 
 struct Gradient {
-  std::int64_t batch;
   Planes source, destination;
   Windows windows;  // of the source
+  TileGrid grid;    // of the destination
   WeightStrides weights;
 };
 

@@ -1,5 +1,6 @@
 #include "winograd_loops.hpp"
 
+#include "constants.hpp"
 #include "winograd_vectors.hpp"
 
 namespace tilefold::cpu::winograd {
@@ -165,26 +166,18 @@ TILEFOLD_INLINE void transformBothWays(const Load& load, const AlongColumn& alon
   }
 }
 
-template <int Results>
-using Constant = std::integral_constant<int, Results>;
-
 // Runs body(rows, columns, arguments), of whose first two constants are made, for the processor.
 // Whole tiles, which are most, have a function of their own.
 template <class Body, class... Arguments>
 void forTile(const TileSize& size, Body body, Arguments... arguments) {
-  if (size.rows == 4 && size.columns == 4)
-    return forProcessor([](auto body, auto... arguments) TILEFOLD_INLINED { body(Constant<4>{}, Constant<4>{}, arguments...); }, body,
-                        arguments...);
+  using Whole = std::integral_constant<int, step>;
+  if (size.rows == step && size.columns == step)
+    return forProcessor([](auto body, auto... arguments) TILEFOLD_INLINED { body(Whole{}, Whole{}, arguments...); }, body, arguments...);
   forProcessor(
       [](auto body, auto size, auto... arguments) TILEFOLD_INLINED {
-        const auto withRows = [&](auto rows) TILEFOLD_INLINED {
-          if (size.columns == 4) return body(rows, Constant<4>{}, arguments...);
-          if (size.columns == 3) return body(rows, Constant<3>{}, arguments...);
-          return body(rows, Constant<2>{}, arguments...);
-        };
-        if (size.rows == 4) return withRows(Constant<4>{});
-        if (size.rows == 3) return withRows(Constant<3>{});
-        return withRows(Constant<2>{});
+        withConstant<minStep, step>(size.rows, [&](auto rows) TILEFOLD_INLINED {
+          withConstant<minStep, step>(size.columns, [&](auto columns) TILEFOLD_INLINED { body(rows, columns, arguments...); });
+        });
       },
       body, size, arguments...);
 }

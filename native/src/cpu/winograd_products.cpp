@@ -1,3 +1,4 @@
+#include "constants.hpp"
 #include "winograd_loops.hpp"
 #include "winograd_vectors.hpp"
 
@@ -54,16 +55,7 @@ TILEFOLD_INLINE void accumulateBy(const GradientProduct& product) {
 void multiply(const Product& product) {
   forProcessor(
       [](auto product) TILEFOLD_INLINED {
-        switch (product->vectors) {
-          case 1:
-            return multiplyBy<1>(*product);
-          case 2:
-            return multiplyBy<2>(*product);
-          case 3:
-            return multiplyBy<3>(*product);
-          default:
-            return multiplyBy<4>(*product);
-        }
+        withConstant<1, maxVectors>(product->vectors, [=](auto vectors) TILEFOLD_INLINED { multiplyBy<decltype(vectors)::value>(*product); });
       },
       &product);
 }
@@ -71,16 +63,7 @@ void multiply(const Product& product) {
 void accumulate(const GradientProduct& product) {
   forProcessor(
       [](auto product) TILEFOLD_INLINED {
-        switch (product->vectors) {
-          case 1:
-            return accumulateBy<1>(*product);
-          case 2:
-            return accumulateBy<2>(*product);
-          case 3:
-            return accumulateBy<3>(*product);
-          default:
-            return accumulateBy<4>(*product);
-        }
+        withConstant<1, maxVectors>(product->vectors, [=](auto vectors) TILEFOLD_INLINED { accumulateBy<decltype(vectors)::value>(*product); });
       },
       &product);
 }

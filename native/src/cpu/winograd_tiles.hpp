@@ -7,11 +7,10 @@
 #include <cstring>
 #include <vector>
 
+#include "../kernels/layout.hpp"
 #include "winograd_loops.hpp"
 
 namespace tilefold::cpu::winograd {
-
-inline std::int64_t ceilDivide(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
 struct Planes {
   std::int64_t channels, height, width;

@@ -66,9 +66,9 @@ constexpr std::array<LayoutInfo, 21> layouts{{
 
 inline const LayoutInfo& layoutInfo(Layout layout) { return layouts[static_cast<std::size_t>(layout)]; }
 
-inline std::int64_t roundUp(std::int64_t value, std::int64_t multiple) {
-  return checkedMultiply(checkedAdd(value, multiple - 1) / multiple, multiple);
-}
+inline std::int64_t ceilDivide(std::int64_t value, std::int64_t by) { return checkedAdd(value, by - 1) / by; }
+
+inline std::int64_t roundUp(std::int64_t value, std::int64_t multiple) { return checkedMultiply(ceilDivide(value, multiple), multiple); }
 
 // Channels that lie next to each other in an activation's layout (1 when plain); of nhwc, all that
 // there are.
