@@ -13,6 +13,8 @@ export interface Cell {
   readonly input: readonly number[]
   /** The budget over what plain needs. */
   readonly fraction: number
+  /** The budget in bytes, in place of that. */
+  readonly budgetBytes?: number
   readonly strategy: string
   /** Bytes that may wait on the host; absent where none may. */
   readonly hostBytes?: number
@@ -25,6 +27,8 @@ export interface Cell {
 export interface CellResult {
   readonly cpuSeconds: number
   readonly wallSeconds: number
+  /** Bytes of the plan `plain`. */
+  readonly plainBytes: number
   readonly planned: {
     readonly milliseconds: number
     readonly lowerBoundMilliseconds: number
@@ -47,34 +51,35 @@ const load = (checkout: string) => ({
 
 const planCell = (checkout: string, cell: Cell): CellResult => {
   const { staging, native, models, files } = load(checkout)
-  const { model, input, fraction, strategy, hostBytes, device: path, threads } = cell
+  const { model, input, fraction, budgetBytes, strategy, hostBytes, device: path, threads } = cell
   const file = path === undefined ? undefined : must(files.loadDevice(path))
   const device =
     file === undefined || staging.isProfile(file)
       ? must(native.deviceModel('cpu', 'float32', threads))
       : staging.fileModel(file, 'float32', threads)
-  const request: Parameters<typeof staging.stage>[0] = {
+  const request: Omit<Parameters<typeof staging.stage>[0], 'strategy'> = {
     model: models.builtIn[model]!({ classes: 2, head: 'gap' }),
     input,
     device: file !== undefined && staging.isProfile(file) ? staging.withProfile(device, file) : device,
-    strategy: strategy as 'auto',
-    budget: { fractionOfPlain: fraction },
     objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
     source: { kind: 'image', mean: [0.485, 0.456, 0.406], deviation: [0.229, 0.224, 0.225] },
     ...(hostBytes !== undefined && { hostBudget: { bytes: hostBytes } })
   }
+  const budget = budgetBytes === undefined ? { fractionOfPlain: fraction } : { bytes: budgetBytes }
   const [began, before] = [performance.now(), process.cpuUsage()]
-  const staged = staging.stage(request)
+  const staged = staging.stage({ ...request, strategy: strategy as 'auto', budget })
   const { user, system } = process.cpuUsage(before)
   const took = { cpuSeconds: (user + system) / 1e6, wallSeconds: (performance.now() - began) / 1000 }
   if (E.isLeft(staged)) {
     const { code, message, smallestFeasibleBudgetBytes: leastBytes } = staged.left
     if (code !== 'budget') throw new Error(message)
-    return { ...took, planned: null, ...(leastBytes !== undefined && { leastBytes }) }
+    const { plainPeakBytes: plainBytes } = must(staging.stage({ ...request, strategy: 'plain' })).predicted
+    return { ...took, plainBytes, planned: null, ...(leastBytes !== undefined && { leastBytes }) }
   }
   const { plan, predicted } = staged.right
   return {
     ...took,
+    plainBytes: predicted.plainPeakBytes,
     planned: {
       milliseconds: predicted.stepMilliseconds,
       lowerBoundMilliseconds: predicted.lowerBoundMilliseconds,

@@ -8,8 +8,9 @@
  *
  * Each cell is planned by a process of its own, as a command is; CPU seconds are the whole
  * process's while it plans, so that other work on the machine matters little. `--against` plans
- * each cell by another checkout too, which needs its own `node_modules` and addon: a cell that it
- * plans and this does not, or that is predicted slower here, is named and ends this with 1.
+ * each cell by another checkout too, which needs its own `node_modules` and addon, and here within
+ * as many bytes, though plain may need others: a cell that it plans and this does not, or that is
+ * predicted slower here, is named and ends this with 1.
  */
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -164,8 +165,9 @@ const main = async (): Promise<void> => {
   const limit = Number(values.limit)
   const rows: Row[] = []
   for (const cell of cells) {
-    const now = await run(root, cell, limit)
-    rows.push({ cell, now, ...(against !== undefined && { before: await run(resolve(against), cell, limit) }) })
+    const before = against === undefined ? undefined : await run(resolve(against), cell, limit)
+    const budget = hasResult(before) && { budgetBytes: Math.floor(cell.fraction * before.plainBytes) }
+    rows.push({ cell, now: await run(root, { ...cell, ...budget }, limit), ...(before !== undefined && { before }) })
     process.stderr.write(`${rows.length}/${cells.length}  ${nameOf(cell)}\n`)
     if (out !== undefined) writeFileSync(out, `${JSON.stringify(rows)}\n`)
   }

@@ -5,10 +5,12 @@ import { layoutCode, type Layout } from '../kernels/layout'
 import type { ConvolutionKernel } from '../kernels/kernels'
 import { algorithmWithin, scratchFor } from '../lowering/scope/workspace'
 import { windowFields } from '../kernels/window-fields'
-import type { OpStep } from '../lowering/scope/op-step'
+import type { OpStep, StepGradients } from '../lowering/scope/op-step'
 import { arenaOperand, noOperand, offsetBy, zeroStrides } from '../lowering/ir/builder'
-import { weightsIn } from '../lowering/scope/parameters'
-import { hasSlices } from '../lowering/scope/weight-slices'
+import { copyBytes, weightsIn } from '../lowering/scope/parameters'
+import { tensorBytes } from '../lowering/scope/regions'
+import { hasSlices, sliceElements } from '../lowering/scope/weight-slices'
+import { launchBackward, type BackwardProduct } from './backward-order'
 import { requireParameters } from './require-parameters'
 import { weightAndBias, type NodeFor, type OpLowering } from './op-lowering'
 import type { TileScope } from '../lowering/scope/scope'
@@ -59,6 +61,84 @@ const chooseKernel = <K extends ConvolutionKernel>(scope: TileScope, isTransform
   const direct = kernelBy(0)
   const algorithm = algorithmWithin(scope, direct)
   return algorithm === 0 ? direct : kernelBy(algorithm)
+}
+
+type ConvolutionStep = OpStep<NodeFor<'conv2d'>>
+
+/** The gradients of the weights and the bias; undefined where none is wanted. */
+const backwardWeights = (scope: TileScope, step: ConvolutionStep, gradients: StepGradients): BackwardProduct | undefined => {
+  const { weight } = requireParameters(step.parameters)
+  const { weight: weightGradient, bias: biasGradient } = gradients
+  if (weightGradient.space !== 'arena') return undefined
+  const { buffer } = weightGradient
+  const keptBytes = buffer.role === 'persistent' ? 0 : buffer.bytes
+  if (step.normaliser !== undefined) {
+    const { normaliser } = step
+    return { bytes: keptBytes, keptBytes, launch: () => normalisedBackwardWeights(scope, step, normaliser, gradients) }
+  }
+  const kernel = chooseKernel(scope, scope.winograd.has(weight), (algorithm) => ({
+    kind: 'convolutionBackwardWeights' as const,
+    ...fields(step, step.source.layout, weight.layout, algorithm)
+  }))
+  return {
+    bytes: keptBytes + (scope.device.scratchBytes(kernel) ?? 0),
+    keptBytes,
+    launch: () =>
+      scope.builder.launch<'convolutionBackwardWeights'>(kernel, {
+        source: step.source.address,
+        destinationGradient: gradients.destination!.address,
+        weightGradient,
+        biasGradient,
+        scratch: scratchFor(scope, kernel)
+      })
+  }
+}
+
+/** The gradient of the input; undefined where it is not wanted. */
+const backwardData = (scope: TileScope, step: ConvolutionStep, gradients: StepGradients): BackwardProduct | undefined => {
+  if (gradients.source === undefined) return undefined
+  const { weight } = requireParameters(step.parameters)
+  const [result, destination] = [gradients.source, gradients.destination!]
+  const transformed = scope.winograd.get(weight)
+  const layout = transformed === undefined ? weight.backwardLayout : 'winogradBackward'
+  const kernel = chooseKernel(scope, transformed !== undefined, (algorithm) => ({
+    kind: 'convolutionBackwardData' as const,
+    ...fields(step, result.layout, layout, algorithm)
+  }))
+  // The first to read the gradient of the output reads all of it (staging/verify/seeds.ts).
+  const readsAll = gradients.weight !== noOperand || result.extents[0] === 1
+  if (transformed?.inSlices === true && readsAll && hasSlices(weight, 'winogradBackward'))
+    return {
+      bytes: sliceElements(weight, 'winogradBackward') * scope.parameterBytes,
+      keptBytes: 0,
+      isSecond: result.extents[0] > 1,
+      launch: () =>
+        launchInSlices(
+          scope,
+          {
+            ...{ weight, layout: 'winogradBackward', operand: destination, result },
+            kernelOf: (channels) => ({ ...kernel, batch: 1, inChannels: channels })
+          },
+          (ofSlice, { operand, weights, result: made, scratch }) =>
+            scope.builder.launch<'convolutionBackwardData'>(ofSlice, {
+              destinationGradient: operand,
+              weights,
+              sourceGradient: made,
+              scratch
+            })
+        )
+    }
+  return {
+    bytes: (scope.sharesCopies ? 0 : copyBytes(scope, weight, layout)) + (scope.device.scratchBytes(kernel) ?? 0),
+    keptBytes: 0,
+    launch: () =>
+      scope.builder.launch<'convolutionBackwardData'>(kernel, {
+        destinationGradient: destination.address,
+        weights: transformed?.winogradBackward() ?? gradients.backwardWeights(),
+        sourceGradient: result.address,
+        scratch: scratchFor(scope, kernel)
+      })
+  }
 }
 
 /** Convolution by windows, with groups and dilation; by Winograd where a plan says so. */
@@ -121,52 +201,8 @@ export const conv2d: OpLowering<'conv2d'> = {
     })
   },
   backward: (scope, step, gradients) => {
-    const { weight } = requireParameters(step.parameters)
-    const { address: destinationGradient } = gradients.destination!
-    const transformed = scope.winograd.get(weight)
-    if (gradients.weight !== noOperand && step.normaliser !== undefined) normalisedBackwardWeights(scope, step, step.normaliser, gradients)
-    else if (gradients.weight !== noOperand) {
-      const weights = chooseKernel(scope, transformed !== undefined, (algorithm) => ({
-        kind: 'convolutionBackwardWeights' as const,
-        ...fields(step, step.source.layout, weight.layout, algorithm)
-      }))
-      scope.builder.launch<'convolutionBackwardWeights'>(weights, {
-        source: step.source.address,
-        destinationGradient,
-        weightGradient: gradients.weight,
-        biasGradient: gradients.bias,
-        scratch: scratchFor(scope, weights)
-      })
-    }
-    if (gradients.source === undefined) return
-    const { layout: sourceLayout, address: sourceGradient, extents } = gradients.source
-    const layout = transformed === undefined ? weight.backwardLayout : 'winogradBackward'
-    const data = chooseKernel(scope, transformed !== undefined, (algorithm) => ({
-      kind: 'convolutionBackwardData' as const,
-      ...fields(step, sourceLayout, layout, algorithm)
-    }))
-    // The first to read the gradient of the output reads all of it (staging/verify/seeds.ts).
-    const readsAll = gradients.weight !== noOperand || extents[0] === 1
-    if (transformed?.inSlices === true && readsAll && hasSlices(weight, 'winogradBackward'))
-      return launchInSlices(
-        scope,
-        {
-          ...{ weight, layout: 'winogradBackward', operand: gradients.destination!, result: gradients.source },
-          kernelOf: (channels) => ({ ...data, batch: 1, inChannels: channels })
-        },
-        (ofSlice, { operand, weights, result, scratch }) =>
-          scope.builder.launch<'convolutionBackwardData'>(ofSlice, {
-            destinationGradient: operand,
-            weights,
-            sourceGradient: result,
-            scratch
-          })
-      )
-    scope.builder.launch<'convolutionBackwardData'>(data, {
-      destinationGradient,
-      weights: transformed?.winogradBackward() ?? gradients.backwardWeights(),
-      sourceGradient,
-      scratch: scratchFor(scope, data)
-    })
+    const [weights, data] = [backwardWeights(scope, step, gradients), backwardData(scope, step, gradients)]
+    if (weights === undefined || data === undefined) (weights ?? data)?.launch()
+    else launchBackward(tensorBytes(step.source.layout, step.source.extents, scope.activationBytes), weights, data)
   }
 }

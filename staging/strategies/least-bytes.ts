@@ -76,7 +76,7 @@ export const readBytesEstimator = (scope: ModelScope): ((span: Span) => ReadByte
 /**
  * Bytes that a segmentation without tiles cannot do without, whatever runs it and wherever buffers
  * lie: when a segment's backward begins, all that it reads of what the segment makes is there; in
- * it a layer's gradient and weights are; and what all is computed of that is still to be computed
+ * it a layer's gradient or weights are; and what all is computed of that is still to be computed
  * again.
  */
 export const leastBytesEstimator = (graph: StepGraph, device: DeviceModel, residentBytes: number): ((segments: Segmentation) => number) => {
@@ -90,7 +90,7 @@ export const leastBytesEstimator = (graph: StepGraph, device: DeviceModel, resid
     for (const segment of segments) {
       const { from, to, recompute } = segment
       const pass = segmentPasses(scope, segment, new Set())(recompute ? 'recompute' : 'keep')
-      least = Math.max(least, sum(again) + Math.max(readBytes(segment).all, weightsOf(segment, segment).inStep))
+      least = Math.max(least, sum(again) + Math.max(readBytes(segment).all, weightsOf(segment, segment).whole))
       if (recompute)
         for (const tensor of boundaryTensors(graph, { from, to }).inputs) if (tensor > 0 && pass.isRead(tensor)) again.add(tensor)
     }

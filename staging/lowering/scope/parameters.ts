@@ -143,6 +143,19 @@ export const weightsIn = (scope: WeightScope, weight: ParameterTensor, layout: L
   return copy
 }
 
+/**
+ * Bytes of the copy that `weightsIn` makes of weights; 0 where they are read as they are stored.
+ */
+export const copyBytes = (
+  scope: Pick<ModelScope, 'activationBytes' | 'parameterBytes'>,
+  weight: ParameterTensor,
+  layout: Layout
+): number => {
+  const isRounded = isCast(scope, weight) && !isTransformed(layout)
+  if (!isRounded && weight.layout === layout) return 0
+  return elementsIn(weight, layout) * (isRounded ? scope.activationBytes : scope.parameterBytes)
+}
+
 type WeightScope = Pick<SegmentScope, 'builder' | 'activationBytes' | 'parameterBytes' | 'castWeights'>
 
 const elementsIn = ({ shape, groups }: ParameterTensor, layout: Layout): number => {
@@ -158,17 +171,20 @@ const reorderWeight = ({ builder, parameterBytes }: WeightScope, weight: Paramet
   return copy
 }
 
+/** Whether copies of weights are made before a segment's tiles, which share them. */
+export const sharesCopies = ({ grid, reorder }: Segment): boolean => tileCount(grid) > 1 && reorder === 'once'
+
 /**
  * Before the tiles of a segment: the weights of these layers that its tiles share, cast to the
  * activations' type.
  */
 export const castSharedWeights = (
   scope: ModelScope,
-  { grid, reorder, winograd = [] }: Segment,
+  segment: Segment,
   layers: readonly (NodeParameters | undefined)[]
 ): SegmentScope['castWeights'] => {
-  if (!isMixedPrecision(scope) || tileCount(grid) === 1 || reorder !== 'once') return new Map()
-  const transformed = new Set(winograd.map((position) => scope.parameters[position]!.weight))
+  if (!isMixedPrecision(scope) || !sharesCopies(segment)) return new Map()
+  const transformed = new Set((segment.winograd ?? []).map((position) => scope.parameters[position]!.weight))
   const cast = (weight: ParameterTensor | undefined): weight is ParameterTensor =>
     weight !== undefined && isCast(scope, weight) && !transformed.has(weight)
   const weights = new Set(layers.map((both) => both?.weight).filter(cast))

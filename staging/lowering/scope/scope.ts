@@ -74,6 +74,11 @@ export interface SegmentScope extends ModelScope {
   /** Weights cast to the activations' type once for all tiles. */
   readonly castWeights: ReadonlyMap<ParameterTensor, UnplacedOperand>
   /**
+   * Whether copies of weights are made before the tiles, which share them; else just before they
+   * are read.
+   */
+  readonly sharesCopies: boolean
+  /**
    * By tensor: where the tiles add up an output that is cast to the activations' type when they are
    * done.
    */

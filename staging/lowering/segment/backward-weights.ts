@@ -1,7 +1,7 @@
 import { getNodeLowering } from '../../ops'
 import type { UnplacedOperand } from '../ir/builder'
 import type { ParameterTensor } from '../scope/parameter-tensor'
-import { castSharedWeights, weightsIn } from '../scope/parameters'
+import { castSharedWeights, sharesCopies, weightsIn } from '../scope/parameters'
 import type { SegmentScope } from '../scope/scope'
 import { parametersWhere, type SegmentBackward } from './segment-backward'
 import { createSegmentScope } from './segment-scope'
@@ -19,7 +19,7 @@ export interface BackwardWeights {
  * `isKept`: forward need not run again.
  */
 export const prepareWeights = (backward: SegmentBackward, isKept: boolean): BackwardWeights => {
-  const { scope, code, pass, isTiled } = backward
+  const { scope, code, pass } = backward
   const { requiresGrad, graph } = scope
   const { segment } = code
   const withSourceGradient = parametersWhere(backward, (position) => {
@@ -33,7 +33,7 @@ export const prepareWeights = (backward: SegmentBackward, isKept: boolean): Back
   const castWeights = castSharedWeights(scope, segment, [...again, ...readAlike])
   const forBackward = (weight: ParameterTensor): UnplacedOperand => weightsIn({ ...scope, castWeights }, weight, weight.backwardLayout)
   const shared = new Map(
-    isTiled && segment.reorder === 'once'
+    sharesCopies(segment)
       ? withSourceGradient.flatMap((both) =>
           both?.weight === undefined || transformed.has(both.weight) ? [] : [[both.weight, forBackward(both.weight)] as const]
         )

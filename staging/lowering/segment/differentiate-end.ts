@@ -18,6 +18,7 @@ export const differentiateEnd = ({ scope, code, pass }: SegmentBackward): void =
   const shared: Omit<TileScope, keyof typeof scope> = {
     winograd: new Map(),
     castWeights: new Map(),
+    sharesCopies: false,
     sums: new Map(),
     workspace: undefined,
     slot: undefined

@@ -1,4 +1,5 @@
 import type { Segment } from '../../plans/plan'
+import { sharesCopies } from '../scope/parameters'
 import type { ModelScope, SegmentScope } from '../scope/scope'
 import { frozenMoments } from '../tile/moments'
 import { transformWeights, type SharedTransforms } from './winograd'
@@ -22,5 +23,5 @@ export const createSegmentScope = (
   const winograd = transformWeights({ ...model, castWeights }, segment, transforms)
   const frozen = frozenMoments(model, segment, runs)
   const moments = frozen.size === 0 ? model.moments : new Map([...model.moments, ...frozen])
-  return { ...model, moments, winograd, castWeights, sums, workspace: segment.workspace }
+  return { ...model, moments, winograd, castWeights, sharesCopies: sharesCopies(segment), sums, workspace: segment.workspace }
 }

@@ -1,8 +1,7 @@
 import { type Segment } from '../../plans/plan'
-import { tileCount } from '../../graph/span'
 import type { ModelScope, SegmentScope, TransformedLayout } from '../scope/scope'
 import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
-import { weightsIn } from '../scope/parameters'
+import { sharesCopies, weightsIn } from '../scope/parameters'
 import { hasSlices } from '../scope/weight-slices'
 
 /** Positions of the convolutions that the device also has by Winograd. */
@@ -28,7 +27,7 @@ export const transformWeights = (
   const chosen = winogradWeights(scope, segment)
   if (chosen.size === 0) return new Map()
   const sliced = new Set((segment.slicedWinograd ?? []).map((position) => scope.parameters[position]!.weight!))
-  const once = tileCount(segment.grid) > 1 && segment.reorder === 'once'
+  const once = sharesCopies(segment)
   const inLayout = (layout: TransformedLayout) => {
     const isShared = (weight: ParameterTensor): boolean => once && chosen.has(weight) && !(sliced.has(weight) && hasSlices(weight, layout))
     const made = new Map(

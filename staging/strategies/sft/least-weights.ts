@@ -1,7 +1,5 @@
-import { isTransformed, weightElements, type Layout } from '../../kernels/layout'
 import type { Span } from '../../graph/span'
-import { isCast, trainableTensors } from '../../lowering/scope/parameters'
-import type { ParameterTensor } from '../../lowering/scope/parameter-tensor'
+import { copyBytes, trainableTensors } from '../../lowering/scope/parameters'
 import type { ModelScope } from '../../lowering/scope/scope'
 import { sliceElements } from '../../lowering/scope/weight-slices'
 import { getNodeLowering } from '../../ops'
@@ -12,9 +10,7 @@ import type { Variant } from '../strategy'
 export interface LeastWeights {
   /** Without tiles: a layer's gradient, or its weights as that of its input reads them. */
   readonly whole: number
-  /** Both of them: in a step without tiles the gradient stays until the layer is updated. */
-  readonly inStep: number
-  /** In tiles: all gradients, and beside them a layer's of one tile, and its weights. */
+  /** In tiles: all gradients, and beside them a layer's of one tile, or its weights. */
   readonly tiled: number
   /** In tiles that share the copies of all weights. */
   readonly shared: number
@@ -22,12 +18,7 @@ export interface LeastWeights {
 
 /** What weights and their gradients take of the backward of a segment, at least. */
 export const leastWeights = (scope: ModelScope): ((span: Span, variant: Variant) => LeastWeights) => {
-  const { graph, parameters, requiresGrad, parameterBytes, activationBytes } = scope
-  const bytesIn = (weight: ParameterTensor, layout: Layout): number => {
-    const [out, inPerGroup = 1, height = 1, width = 1] = weight.shape as readonly [number, number?, number?, number?]
-    const bytes = isCast(scope, weight) && !isTransformed(layout) ? activationBytes : parameterBytes
-    return alignUp(weightElements(layout, [out, inPerGroup, height, width], weight.groups) * bytes)
-  }
+  const { graph, parameters, requiresGrad, parameterBytes } = scope
   const layers = graph.nodes.map((node, position) => {
     const own = trainableTensors(parameters[position])
     const weight = parameters[position]?.weight
@@ -36,14 +27,14 @@ export const leastWeights = (scope: ModelScope): ((span: Span, variant: Variant)
       /** Of a normalisation they come from sums. */
       gradients: node.statistics === undefined ? own.reduce((sum, { elements }) => sum + alignUp(elements * parameterBytes), 0) : 0,
       isKept: own.some(({ gradient }) => gradient !== undefined),
-      direct: isRead && weight.layout !== weight.backwardLayout ? bytesIn(weight, weight.backwardLayout) : 0,
-      winograd: isRead && weight.transformable ? bytesIn(weight, 'winogradBackward') : 0,
+      direct: isRead ? alignUp(copyBytes(scope, weight, weight.backwardLayout)) : 0,
+      winograd: isRead && weight.transformable ? alignUp(copyBytes(scope, weight, 'winogradBackward')) : 0,
       slice: isRead && weight.transformable ? alignUp(sliceElements(weight, 'winogradBackward') * parameterBytes) : 0
     }
   })
   return ({ from, to }, { winograd = [], slicedWinograd = [] }) => {
     const [chosen, sliced] = [new Set(winograd), new Set(slicedWinograd)]
-    let [sums, copies, whole, inStep, own, beside] = [0, 0, 0, 0, 0, 0]
+    let [sums, copies, whole, own, beside] = [0, 0, 0, 0, 0]
     for (let position = from; position < to; position++) {
       const { gradients, isKept, direct, winograd: transformed, slice } = layers[position]!
       const copy = sliced.has(position) ? slice : chosen.has(position) ? transformed : direct
@@ -52,9 +43,8 @@ export const leastWeights = (scope: ModelScope): ((span: Span, variant: Variant)
       copies += copy
       own = Math.max(own, gradients)
       whole = Math.max(whole, sum, copy)
-      inStep = Math.max(inStep, sum + copy)
-      beside = Math.max(beside, gradients + copy)
+      beside = Math.max(beside, gradients, copy)
     }
-    return { whole, inStep, tiled: sums + beside, shared: sums + copies + own }
+    return { whole, tiled: sums + beside, shared: sums + copies + own }
   }
 }

@@ -151,9 +151,8 @@ export const createSegmentOptions = (
       const read = readBytes(span).all
       // Tiles read the one and add to the other.
       const beside = before + after + through
-      return variants.map((variant): Omit<LeastWeights, 'inStep'> => {
-        const { whole: apart, inStep, tiled, shared } = leastWeights(span, variant)
-        const whole = onHost === undefined ? inStep : apart
+      return variants.map((variant): LeastWeights => {
+        const { whole, tiled, shared } = leastWeights(span, variant)
         return { whole: through + Math.max(whole, before, after + read), tiled: beside + tiled, shared: beside + shared }
       })
     })
