@@ -10,7 +10,7 @@ import { winogradDevice } from './training-cases'
 const channels = 128
 const convolution = conv2d({ out: channels, k: 3, p: 1 })
 
-/** By direct kernels: the gradient of the second convolution's input reads a copy of its weights. */
+/** By direct kernels: backward of the second convolution reads a copy of its weights. */
 const staged = (extent: number, images = 1): Staged =>
   must(
     stage({
