@@ -1,15 +1,19 @@
 /** One of the two products of a layer's backward. */
 export interface BackwardProduct {
-  /**
-   * Bytes that it takes beside the layer's input and the gradients of its input and output, and
-   * those of them that stay until the other product is made too.
-   */
-  readonly bytes: number
+  /** Bytes of it that stay until the other product is made too. */
   readonly keptBytes: number
+  /**
+   * With those, the bytes that it takes beside the layer's input and the gradients of its input and
+   * output: devices are slow to answer for scratch.
+   */
+  readonly bytes: () => number
   /** Whether it reads the gradient of the output in parts, which only the second may. */
   readonly isSecond?: boolean
   readonly launch: () => void
 }
+
+/** Fewer bytes than this are no reason to let the input stay longer. */
+const leastSavedBytes = 2 ** 20
 
 /**
  * Launches both in the order that needs the less memory. The gradient of the weights first, and the
@@ -17,8 +21,11 @@ export interface BackwardProduct {
  * the weights that the other product reads to be gone, since an update would change it.
  */
 export const launchBackward = (inputBytes: number, weights: BackwardProduct, data: BackwardProduct): void => {
-  const weightsFirst = inputBytes + Math.max(weights.bytes, weights.keptBytes + data.bytes)
-  const dataFirst = 2 * inputBytes + Math.max(data.bytes, weights.bytes)
-  const order = dataFirst < weightsFirst && data.isSecond !== true ? [data, weights] : [weights, data]
+  const isDataFirst = (): boolean => {
+    const [ofWeights, ofData] = [weights.bytes(), data.bytes()]
+    return 2 * inputBytes + Math.max(ofData, ofWeights) + leastSavedBytes < inputBytes + Math.max(ofWeights, weights.keptBytes + ofData)
+  }
+  const mayPay = inputBytes < weights.keptBytes && data.isSecond !== true
+  const order = mayPay && isDataFirst() ? [data, weights] : [weights, data]
   order.forEach(({ launch }) => launch())
 }

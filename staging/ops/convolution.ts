@@ -74,15 +74,15 @@ const backwardWeights = (scope: TileScope, step: ConvolutionStep, gradients: Ste
   const keptBytes = buffer.role === 'persistent' ? 0 : buffer.bytes
   if (step.normaliser !== undefined) {
     const { normaliser } = step
-    return { bytes: keptBytes, keptBytes, launch: () => normalisedBackwardWeights(scope, step, normaliser, gradients) }
+    return { keptBytes, bytes: () => keptBytes, launch: () => normalisedBackwardWeights(scope, step, normaliser, gradients) }
   }
   const kernel = chooseKernel(scope, scope.winograd.has(weight), (algorithm) => ({
     kind: 'convolutionBackwardWeights' as const,
     ...fields(step, step.source.layout, weight.layout, algorithm)
   }))
   return {
-    bytes: keptBytes + (scope.device.scratchBytes(kernel) ?? 0),
     keptBytes,
+    bytes: () => keptBytes + (scope.device.scratchBytes(kernel) ?? 0),
     launch: () =>
       scope.builder.launch<'convolutionBackwardWeights'>(kernel, {
         source: step.source.address,
@@ -109,8 +109,8 @@ const backwardData = (scope: TileScope, step: ConvolutionStep, gradients: StepGr
   const readsAll = gradients.weight !== noOperand || result.extents[0] === 1
   if (transformed?.inSlices === true && readsAll && hasSlices(weight, 'winogradBackward'))
     return {
-      bytes: sliceElements(weight, 'winogradBackward') * scope.parameterBytes,
       keptBytes: 0,
+      bytes: () => sliceElements(weight, 'winogradBackward') * scope.parameterBytes,
       isSecond: result.extents[0] > 1,
       launch: () =>
         launchInSlices(
@@ -129,8 +129,8 @@ const backwardData = (scope: TileScope, step: ConvolutionStep, gradients: StepGr
         )
     }
   return {
-    bytes: (scope.sharesCopies ? 0 : copyBytes(scope, weight, layout)) + (scope.device.scratchBytes(kernel) ?? 0),
     keptBytes: 0,
+    bytes: () => (scope.sharesCopies ? 0 : copyBytes(scope, weight, layout)) + (scope.device.scratchBytes(kernel) ?? 0),
     launch: () =>
       scope.builder.launch<'convolutionBackwardData'>(kernel, {
         destinationGradient: destination.address,

@@ -56,14 +56,15 @@ const createPairs =
   }
 
 /**
- * Whether every op inside a span computes all of its output, untiled: what strides and floors leave
- * out makes convolutions smaller.
+ * Whether these convolutions compute all of their outputs in a segment without tiles: what strides
+ * and floors after them leave out makes them smaller.
  */
-const readsAll = ({ nodes }: Graph, tiling: SegmentTiling, from: number): boolean =>
+const computesAll = ({ nodes }: Graph, tiling: SegmentTiling, positions: readonly number[]): boolean =>
   [['H', 2] as const, ['W', 3] as const].every(([axis, dimension]) =>
-    tiling[axis][0]!.readings.every(
-      ({ interval }, index) => index === 0 || (interval.from === 0 && interval.to === nodes[from + index]!.input[dimension])
-    )
+    positions.every((position) => {
+      const { from, to } = tiling[axis][0]!.held.get(position + 1)!
+      return from === 0 && to === nodes[position]!.output[dimension]
+    })
   )
 
 /** As many slices as forward or backward has the more. */
@@ -134,7 +135,7 @@ export const winogradVariants = (graph: StepGraph, device: DeviceModel, timer: R
       maySlice && isFasterInSlices(inside, new Set(smaller[0]?.winograd)) ? [byWinograd(inside, (gain) => gain.sliced !== undefined)] : []
     const different = [all!, ...sliced, ...smaller]
     const tiling = segmentTiling(graph, { from, to }, untiled)
-    if (tiling === undefined || readsAll(graph, tiling, from)) return [...different, {}]
+    if (tiling === undefined || computesAll(graph, tiling, positionsOf(inside))) return [...different, {}]
     const isFasterThan = (one: Variant, other: Variant): boolean =>
       (to < graph.nodes.length ? [false, true] : [false]).every((recompute) => {
         const [time, otherTime] = [one, other].map((variant) =>

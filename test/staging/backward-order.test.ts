@@ -7,7 +7,7 @@ import { must } from '../must'
 import { launches } from './edit-program'
 import { winogradDevice } from './training-cases'
 
-const channels = 128
+const channels = 256
 const convolution = conv2d({ out: channels, k: 3, p: 1 })
 
 /** By direct kernels: backward of the second convolution reads a copy of its weights. */
