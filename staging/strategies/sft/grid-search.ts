@@ -4,6 +4,8 @@ import { tileCount, type Grid } from '../../graph/span'
 /** One segment between two positions, with what it takes there. */
 export interface SegmentOption {
   readonly segment: Segment
+  /** Segments before it, from the first position on, that run forward again before its backward. */
+  readonly repeated?: readonly Segment[]
   /**
    * The most bytes that it adds to what is resident, the tensors at its ends included; infinitely
    * many where the device refuses one of its kernels.
@@ -12,6 +14,12 @@ export interface SegmentOption {
   readonly keptBytes: () => number
   readonly nanoseconds: () => number
 }
+
+/** All segments of an option. */
+export const segmentsOf = ({ segment, repeated = [] }: Pick<SegmentOption, 'segment' | 'repeated'>): readonly Segment[] => [
+  ...repeated,
+  segment
+]
 
 /**
  * The first grid, from coarse to fine, that fits, by bisection. A grid that would be faster than a

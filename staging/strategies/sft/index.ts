@@ -14,6 +14,7 @@ import { checkpointPositions, isSingleTensorBoundary, outputBytes } from '../fin
 import { lazy, memoizeByNumber, memoizePerObject } from '../../memoize'
 import { joinSegments } from './join-segments'
 import { insert, roundBytes, listSegments, type PathLabel } from './labels'
+import { segmentsOf } from './grid-search'
 import { leastTimes, type LeastTime, type Route } from './least-times'
 import { leastKeptPath } from './least-kept-path'
 import { leastWeights } from './least-weights'
@@ -85,7 +86,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
   /** What a segment adds and keeps at least. */
   const floorOf = memoizeBySpan(end, (span) => {
     const keptBytes = bytes.outputs(span) - bytes.freed(span)
-    const isWhole = fusibleTileAxes(graph, span).length === 0 && !bytes.isFrozen(span)
+    const isWhole = fusibleTileAxes(graph, span).length === 0 && !bytes.isFrozen(span) && !segments.mayRepeat(span)
     return { addedBytes: Math.max(bytes.ends(span), isWhole ? bytes.whole(span) : 0), keptBytes: () => keptBytes }
   })
   const segments = createSegmentOptions(search, positionsWithin(Infinity), boundaries, bytes)
@@ -114,10 +115,11 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
           if (slack < 0 || aboutNanoseconds() > slack) continue
           const available = Math.min(own, target - before.savedBytes) - persistentBytes
           if (leastNanoseconds(available) > slack) continue
-          for (const { segment, keptBytes, nanoseconds } of within(available, tiles ? slack : -Infinity)) {
-            const savedBytes = holdsKept ? roundBytes(before.savedBytes + keptBytes()) : 0
-            const sum = before.nanoseconds + nanoseconds() + priceOf(keptBytes())
-            if (sum + leastAfter(savedBytes) <= limit) insert(after, { savedBytes, nanoseconds: sum, last: { segment, before } })
+          for (const option of within(available, tiles ? slack : -Infinity)) {
+            const keptBytes = option.keptBytes()
+            const savedBytes = holdsKept ? roundBytes(before.savedBytes + keptBytes) : 0
+            const sum = before.nanoseconds + option.nanoseconds() + priceOf(keptBytes)
+            if (sum + leastAfter(savedBytes) <= limit) insert(after, { savedBytes, nanoseconds: sum, last: { option, before } })
           }
         }
       }
@@ -162,7 +164,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
       const option = segments.leastKept({ from, to })(room - keptBytes)
       return option && (holdsKept ? option : { ...option, keptBytes: () => 0 })
     })
-    const found = options?.map(({ segment }) => segment)
+    const found = options?.flatMap(segmentsOf)
     // Of ranks a segment has rows of its own, and joined ones others.
     return found && graph.shard === undefined ? joinSegments(found, asked, search.estimate) : found
   })

@@ -1,10 +1,11 @@
 import type { Segment } from '../../plans/plan'
+import { segmentsOf, type SegmentOption } from './grid-search'
 
 /** A plan of everything before a position: what it leaves in memory, what it costs in all. */
 export interface PathLabel {
   readonly savedBytes: number
   readonly nanoseconds: number
-  readonly last: { readonly segment: Segment; readonly before: PathLabel } | undefined
+  readonly last: { readonly option: Pick<SegmentOption, 'segment' | 'repeated'>; readonly before: PathLabel } | undefined
 }
 
 /**
@@ -27,7 +28,7 @@ export const insert = (labels: PathLabel[], label: PathLabel): void => {
 
 /** The segments of a label, from the first on. */
 export const listSegments = ({ last }: PathLabel): readonly Segment[] =>
-  last === undefined ? [] : [...listSegments(last.before), last.segment]
+  last === undefined ? [] : [...listSegments(last.before), ...segmentsOf(last.option)]
 
 /**
  * Resident bytes are roundBytes up to this many significant bits, which bounds how many labels

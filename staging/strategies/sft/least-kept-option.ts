@@ -18,6 +18,8 @@ interface LeastKeptSegment {
   /** Whether tiles are bands of rows of what lies on the host, so that none of it need be whole. */
   readonly inRows: boolean
   readonly grids: () => readonly Grid[]
+  /** Its blocks one by one, which run forward again; undefined where it has none. */
+  readonly repeated: (() => SegmentOption | undefined) | undefined
 }
 
 /** Ops of unlike tiles, at most: each has buffers of its own, and placing is quadratic in them. */
@@ -33,7 +35,7 @@ export const leastKeptOption = (
   { graph, lastVariant }: Pick<Search, 'graph' | 'lastVariant'>,
   { reorders, leastWeights }: Pick<Boundaries, 'reorders' | 'leastWeights'>,
   { optionOf, gradients, isFrozen, whole }: OptionBytes,
-  { span, wanted, keepable, inRows, grids }: LeastKeptSegment
+  { span, wanted, keepable, inRows, grids, repeated }: LeastKeptSegment
 ): ((available: number) => SegmentOption | undefined) => {
   const isLast = span.to === graph.nodes.length
   const variant = lastVariant(span)
@@ -68,6 +70,7 @@ export const leastKeptOption = (
       : [inGrid(wanted, !isLast || tileCount(wanted) > 1)]
   return (available) => {
     const tiled = wanted === undefined && leastTiled() <= available ? [finest] : []
-    return [...tiled, ...(leastWhole() <= available ? options : [])].find((option) => (option()?.addedBytes() ?? Infinity) <= available)?.()
+    const whole = leastWhole() <= available ? options : []
+    return [...tiled, ...whole, ...(repeated === undefined ? [] : [repeated])].find((option) => (option()?.addedBytes() ?? Infinity) <= available)?.()
   }
 }

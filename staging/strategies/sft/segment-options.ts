@@ -2,6 +2,7 @@ import { overlapsCopies } from '../../devices/device-model'
 import { lazy } from '../../memoize'
 import { requestedTiles } from '../../graph/directives'
 import { type Segment } from '../../plans/plan'
+import { fusibleTileAxes } from '../../graph/grid'
 import { tileCount, untiled, type Grid, type Span } from '../../graph/span'
 import { endsOnHost } from '../../plans/host-tensors'
 import type { SegmentOption } from './grid-search'
@@ -12,6 +13,7 @@ import { memoizeBySpan } from './memoize-by-span'
 import type { Boundaries, OptionBytes } from './option-bytes'
 import { decidedBy } from '../normalise-on-load'
 import type { Search } from '../strategy'
+import { createRepeatedOption, listBlocks } from './repeated-option'
 import { fastestTiled } from './tiled-options'
 
 /** No option of a kind does with less of either. */
@@ -41,8 +43,9 @@ export interface SegmentOptions {
   readonly leastKeptBytes: number
   /**
    * At most three options that add no more than `available` bytes to what is resident: the fastest
-   * that is kept, that is computed again whole, and in tiles, those only where they may take no
-   * more than `tiledNanoseconds`. Where the model asks for tiles, they alone.
+   * that is kept, that is computed again whole, or block by block where that does not fit, and in
+   * tiles, those only where they may take no more than `tiledNanoseconds`. Where the model asks for
+   * tiles, they alone.
    */
   readonly within: (available: number, tiledNanoseconds: number) => readonly SegmentOption[]
 }
@@ -50,6 +53,11 @@ export interface SegmentOptions {
 /** What is asked of the spans between positions; answers are remembered. */
 interface SegmentSearch {
   readonly optionsOf: (span: Span) => SegmentOptions
+  /**
+   * Whether a span may run as several segments that run forward again: one without tiles, since
+   * statistics stand inside.
+   */
+  readonly mayRepeat: (span: Span) => boolean
   /** As `leastKeptOption`. */
   readonly leastKept: (span: Span) => (available: number) => SegmentOption | undefined
 }
@@ -100,6 +108,26 @@ export const createSegmentOptions = (
     graph.shard !== undefined || span.to === end || !positions.some((position) => span.from < position && position < span.to)
   const isInRows = (span: Span): boolean => onHost !== undefined && endsOnHost(graph, span, onHost).length > 0
   const gridsOf = memoizeBySpan(end, (span) => candidateGrids(graph, span, isInRows(span)))
+
+  const mayRepeat = memoizeBySpan(
+    end,
+    (span) =>
+      onHost === undefined &&
+      graph.shard === undefined &&
+      graph.objective.kind !== 'evaluate' &&
+      span.to < end &&
+      tiled.length === 0 &&
+      !bytes.isFrozen({ from: span.from, to: span.from + 1 }) &&
+      fusibleTileAxes(graph, span).length === 0 &&
+      listBlocks(search, positions, span).length > 1
+  )
+  /** The fastest, and that with the least scratch. */
+  const repeatedOf = (span: Span): readonly (() => SegmentOption | undefined)[] => {
+    if (!mayRepeat(span)) return []
+    const blocks = listBlocks(search, positions, span)
+    const variantsOf = [(block: Span) => createVariants(block)[0]!, (block: Span) => createVariants(block).at(-1)!]
+    return variantsOf.map((variantOf) => lazy(() => createRepeatedOption(search, bytes, blocks, variantOf)))
+  }
 
   /** How a span may run: in which variants, kept or computed again, and in which tiles. */
   const waysOf = (span: Span) => {
@@ -161,6 +189,9 @@ export const createSegmentOptions = (
       grids: () => gridsOf(span),
       wholeNanoseconds: (variant) => nanosecondsOf(coarsest[isLimited ? 0 : variant]!()!)
     })
+    const repeated = repeatedOf(span)
+    const firstRepeated = (available: number): SegmentOption | undefined =>
+      repeated.find((option) => (option()?.addedBytes() ?? Infinity) <= available)?.()
     const mayFitWhole = (variant: number, available: number): boolean =>
       wanted !== undefined || inRows || least()[variant]!.whole <= available
     /** The place of the first that fits, -1 where none does. */
@@ -181,7 +212,8 @@ export const createSegmentOptions = (
         if (wanted !== undefined || inRows || isLimited) return minNanoseconds()
         const place = isLast ? -1 : firstWithin(kept, available)
         const computed = least().findIndex(({ whole, tiled }) => Math.min(whole, tiled) <= available)
-        return Math.min(nanosecondsOf(kept[place]?.()), nanosecondsOf(coarsest[computed]?.()))
+        const again = computed === -1 ? firstRepeated(available) : coarsest[computed]!()
+        return Math.min(nanosecondsOf(kept[place]?.()), nanosecondsOf(again))
       }),
       leastCosts: lazy(() => [
         ...kept
@@ -204,6 +236,8 @@ export const createSegmentOptions = (
         const slowest = Math.min(tiledNanoseconds, fitting === -1 ? Infinity : coarsest[fitting]!()!.nanoseconds())
         const tiled = inTiles(isLimited ? coarsest.length : end, available, slowest)
         if (tiled !== undefined) options.push(tiled)
+        const again = fitting === -1 && tiled === undefined ? firstRepeated(available) : undefined
+        if (again !== undefined) options.push(again)
         return options
       }
     }
@@ -211,7 +245,8 @@ export const createSegmentOptions = (
   const optionsOf = memoizeBySpan(end, open)
   const leastKept = memoizeBySpan(end, (span) =>
     leastKeptOption(search, boundaries, bytes, {
-      ...{ span, wanted: wantedIn(span)?.grid, keepable: isKeepable(span), inRows: isInRows(span), grids: () => gridsOf(span) }
+      ...{ span, wanted: wantedIn(span)?.grid, keepable: isKeepable(span), inRows: isInRows(span), grids: () => gridsOf(span) },
+      repeated: repeatedOf(span).at(-1)
     })
   )
   /** Nanoseconds between two neighbours among the positions: at least, and forward once more. */
@@ -232,5 +267,5 @@ export const createSegmentOptions = (
     const again = inside.slice(0, -1).filter(isRun)
     return aboutShare * (inside.reduce((sum, { least }) => sum + least, 0) + again.reduce((sum, { forward }) => sum + forward, 0))
   }
-  return { optionsOf, leastKept }
+  return { optionsOf, mayRepeat, leastKept }
 }
