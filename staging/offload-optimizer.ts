@@ -112,7 +112,8 @@ export const offloadOptimizer = (
       const moving = (best?: Lowered): Lowered | undefined => {
         if (swapsFirst(budget + stateBytes)) return withoutSwaps(withSwaps(best))
         const found = withoutSwaps(best)
-        return found === best ? withSwaps(best) : found
+        // What is swapped need not be computed again.
+        return found === best || found?.plan.segments.some(({ rematerialize }) => rematerialize === true) ? withSwaps(found) : found
       }
       const found = stateBytes > largeShare * budget ? keeping(moving()) : moving(keeping())
       if (found !== undefined || slowest !== undefined) return found

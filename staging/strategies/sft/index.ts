@@ -116,6 +116,8 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
           const available = Math.min(own, target - before.savedBytes) - persistentBytes
           if (leastNanoseconds(available) > slack) continue
           for (const option of within(available, tiles ? slack : -Infinity)) {
+            // What runs forward again for others may wait on the host instead.
+            if (option.repeated !== undefined && own < Infinity) continue
             const keptBytes = option.keptBytes()
             const savedBytes = holdsKept ? roundBytes(before.savedBytes + keptBytes) : 0
             const sum = before.nanoseconds + option.nanoseconds() + priceOf(keptBytes)

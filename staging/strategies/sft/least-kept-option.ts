@@ -18,8 +18,8 @@ interface LeastKeptSegment {
   /** Whether tiles are bands of rows of what lies on the host, so that none of it need be whole. */
   readonly inRows: boolean
   readonly grids: () => readonly Grid[]
-  /** Its blocks one by one, which run forward again; undefined where it has none. */
-  readonly repeated: (() => SegmentOption | undefined) | undefined
+  /** Its blocks one by one, which run forward again, within so many bytes. */
+  readonly repeated: (available: number) => SegmentOption | undefined
 }
 
 /** Ops of unlike tiles, at most: each has buffers of its own, and placing is quadratic in them. */
@@ -71,6 +71,6 @@ export const leastKeptOption = (
   return (available) => {
     const tiled = wanted === undefined && leastTiled() <= available ? [finest] : []
     const whole = leastWhole() <= available ? options : []
-    return [...tiled, ...whole, ...(repeated === undefined ? [] : [repeated])].find((option) => (option()?.addedBytes() ?? Infinity) <= available)?.()
+    return [...tiled, ...whole].find((option) => (option()?.addedBytes() ?? Infinity) <= available)?.() ?? repeated(available)
   }
 }

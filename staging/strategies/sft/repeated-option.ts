@@ -1,57 +1,80 @@
 import { isSingleTensorBoundary } from '../find-segments'
 import { untiled, type Span } from '../../graph/span'
-import { lazy } from '../../memoize'
+import { lazy, memoize } from '../../memoize'
 import type { Segment } from '../../plans/plan'
 import { decidedBy } from '../normalise-on-load'
-import type { Search, Variant } from '../strategy'
+import type { Search } from '../strategy'
 import type { SegmentOption } from './grid-search'
 import type { OptionBytes } from './option-bytes'
 
-/** The blocks between these positions that lie in a span, each from one single tensor to the next. */
+/** The blocks that a span consists of, each from one of these positions to another at which one
+ * tensor alone goes on. */
 export const listBlocks = ({ graph }: Pick<Search, 'graph'>, positions: readonly number[], { from, to }: Span): readonly Span[] => {
   const ends = positions.filter((position) => from < position && position <= to && isSingleTensorBoundary(graph, position))
   return ends.map((end, index) => ({ from: ends[index - 1] ?? from, to: end }))
+}
+
+/** One of the blocks, computed again in one variant. */
+interface Block {
+  readonly option: SegmentOption
+  /** The most that it adds, as one of the blocks. */
+  readonly addedBytes: () => number
+  /** With what it takes to run forward again for the blocks after it. */
+  readonly nanoseconds: () => number
 }
 
 /**
  * A span as one segment a block, of which only what leaves the last one is kept: before that one
  * runs backward, the others run forward again, and leave what each of them reads in its backward
  * (Chen 2016). It takes a forward more than the span as one segment that is computed again, and
- * never holds more of the insides than one block's.
+ * never holds more of the insides than one block's. Each block is of the fastest variant that adds
+ * no more than `available` bytes.
  */
-export const createRepeatedOption = (
-  { estimate }: Pick<Search, 'estimate'>,
+export const repeatedWithin = (
+  { estimate, variants }: Pick<Search, 'estimate' | 'variants'>,
   { outputs, gradients, optionOf }: OptionBytes,
-  blocks: readonly Span[],
-  variantOf: (block: Span) => Variant
-): SegmentOption | undefined => {
-  const last = blocks.length - 1
-  const options = blocks.map((block) =>
-    optionOf({ ...block, grid: untiled, recompute: true, reorder: 'once', ...decidedBy(variantOf(block), true) })
-  )
-  if (!options.every((option) => option !== undefined)) return undefined
-  const left = blocks.map(outputs)
-  const estimated = options.map(({ segment }) => estimate(segment)!)
-  const repeated = options.slice(0, -1).map(({ segment }): Segment => ({ ...segment, rematerialize: true }))
-  return {
-    segment: options[last]!.segment,
-    repeated,
-    addedBytes: lazy(() => {
-      const { after, through } = gradients({ from: blocks[0]!.from, to: blocks[last]!.to })
-      let [before, most] = [0, 0]
-      options.forEach((option, place) => {
-        const again = place === last ? 0 : left[place]! + estimated[place]!.bytes().forwardBytes + after + through
-        most = Math.max(most, before + again, before + option.addedBytes())
-        before += left[place]!
+  blocks: readonly Span[]
+): ((available: number) => SegmentOption | undefined) => {
+  const { after, through } = gradients({ from: blocks[0]!.from, to: blocks.at(-1)!.to })
+  let before = 0
+  /** By block, from the fastest to that with the least scratch. */
+  const choices = blocks.map((block, place): readonly (() => Block | undefined)[] => {
+    const [isLast, left, held] = [place === blocks.length - 1, outputs(block), before]
+    before += left
+    return variants(block).map((variant) =>
+      lazy((): Block | undefined => {
+        const option = optionOf({ ...block, grid: untiled, recompute: true, reorder: 'once', ...decidedBy(variant, true) })
+        if (option === undefined) return undefined
+        const { bytes, forwardNanoseconds } = estimate(option.segment)!
+        return {
+          option,
+          addedBytes: lazy(() => held + Math.max(option.addedBytes(), isLast ? 0 : left + bytes().forwardBytes + after + through)),
+          nanoseconds: () => option.nanoseconds() + (isLast ? 0 : forwardNanoseconds())
+        }
       })
-      return most
-    }),
-    keptBytes: options[last]!.keptBytes,
-    nanoseconds: lazy(() =>
-      options.reduce(
-        (sum, option, place) => sum + option.nanoseconds() + (place === last ? 0 : estimated[place]!.forwardNanoseconds()),
-        0
-      )
     )
+  })
+  const optionFor = memoize(
+    (places: readonly number[]) => places.join(),
+    (places): SegmentOption => {
+      const chosen = places.map((variant, place) => choices[place]![variant]!()!)
+      const [last] = chosen.slice(-1)
+      return {
+        segment: last!.option.segment,
+        repeated: chosen.slice(0, -1).map(({ option }): Segment => ({ ...option.segment, rematerialize: true })),
+        addedBytes: () => chosen.reduce((most, { addedBytes }) => Math.max(most, addedBytes()), 0),
+        keptBytes: last!.option.keptBytes,
+        nanoseconds: lazy(() => chosen.reduce((sum, { nanoseconds }) => sum + nanoseconds(), 0))
+      }
+    }
+  )
+  return (available) => {
+    const places: number[] = []
+    for (const variantsOf of choices) {
+      const place = variantsOf.findIndex((block) => (block()?.addedBytes() ?? Infinity) <= available)
+      if (place === -1) return undefined
+      places.push(place)
+    }
+    return optionFor(places)
   }
 }

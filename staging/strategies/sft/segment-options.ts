@@ -13,7 +13,7 @@ import { memoizeBySpan } from './memoize-by-span'
 import type { Boundaries, OptionBytes } from './option-bytes'
 import { decidedBy } from '../normalise-on-load'
 import type { Search } from '../strategy'
-import { createRepeatedOption, listBlocks } from './repeated-option'
+import { listBlocks, repeatedWithin } from './repeated-option'
 import { fastestTiled } from './tiled-options'
 
 /** No option of a kind does with less of either. */
@@ -121,13 +121,9 @@ export const createSegmentOptions = (
       fusibleTileAxes(graph, span).length === 0 &&
       listBlocks(search, positions, span).length > 1
   )
-  /** The fastest, and that with the least scratch. */
-  const repeatedOf = (span: Span): readonly (() => SegmentOption | undefined)[] => {
-    if (!mayRepeat(span)) return []
-    const blocks = listBlocks(search, positions, span)
-    const variantsOf = [(block: Span) => createVariants(block)[0]!, (block: Span) => createVariants(block).at(-1)!]
-    return variantsOf.map((variantOf) => lazy(() => createRepeatedOption(search, bytes, blocks, variantOf)))
-  }
+  const repeatedOf = memoizeBySpan(end, (span) =>
+    mayRepeat(span) ? repeatedWithin(search, bytes, listBlocks(search, positions, span)) : () => undefined
+  )
 
   /** How a span may run: in which variants, kept or computed again, and in which tiles. */
   const waysOf = (span: Span) => {
@@ -190,8 +186,6 @@ export const createSegmentOptions = (
       wholeNanoseconds: (variant) => nanosecondsOf(coarsest[isLimited ? 0 : variant]!()!)
     })
     const repeated = repeatedOf(span)
-    const firstRepeated = (available: number): SegmentOption | undefined =>
-      repeated.find((option) => (option()?.addedBytes() ?? Infinity) <= available)?.()
     const mayFitWhole = (variant: number, available: number): boolean =>
       wanted !== undefined || inRows || least()[variant]!.whole <= available
     /** The place of the first that fits, -1 where none does. */
@@ -212,7 +206,7 @@ export const createSegmentOptions = (
         if (wanted !== undefined || inRows || isLimited) return minNanoseconds()
         const place = isLast ? -1 : firstWithin(kept, available)
         const computed = least().findIndex(({ whole, tiled }) => Math.min(whole, tiled) <= available)
-        const again = computed === -1 ? firstRepeated(available) : coarsest[computed]!()
+        const again = computed === -1 ? repeated(available) : coarsest[computed]!()
         return Math.min(nanosecondsOf(kept[place]?.()), nanosecondsOf(again))
       }),
       leastCosts: lazy(() => [
@@ -236,7 +230,7 @@ export const createSegmentOptions = (
         const slowest = Math.min(tiledNanoseconds, fitting === -1 ? Infinity : coarsest[fitting]!()!.nanoseconds())
         const tiled = inTiles(isLimited ? coarsest.length : end, available, slowest)
         if (tiled !== undefined) options.push(tiled)
-        const again = fitting === -1 && tiled === undefined ? firstRepeated(available) : undefined
+        const again = fitting === -1 && tiled === undefined ? repeated(available) : undefined
         if (again !== undefined) options.push(again)
         return options
       }
@@ -246,7 +240,7 @@ export const createSegmentOptions = (
   const leastKept = memoizeBySpan(end, (span) =>
     leastKeptOption(search, boundaries, bytes, {
       ...{ span, wanted: wantedIn(span)?.grid, keepable: isKeepable(span), inRows: isInRows(span), grids: () => gridsOf(span) },
-      repeated: repeatedOf(span).at(-1)
+      repeated: repeatedOf(span)
     })
   )
   /** Nanoseconds between two neighbours among the positions: at least, and forward once more. */

@@ -1,0 +1,58 @@
+/** Blocks that one tensor joins, in which statistics stand, so that no tiles cross them. */
+import { isLeft } from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { batchNorm, conv2d, globalAvgPool, linear, model, relu, residual } from '../../dsl'
+import { initialise } from '../../src/weights/initialise'
+import { buildGraph, referenceModel, stage, type Segment, type StageRequest } from '../../staging'
+import { gradients } from '../golden/execute'
+import { must } from '../must'
+import { assertClose } from './random-execution'
+
+const normalised = (out: number) => [conv2d({ out, k: 3, p: 1, bias: false }), batchNorm()] as const
+const block = residual([...normalised(16), relu, ...normalised(16)])
+const net = model({
+  name: 'blocks',
+  layers: [...normalised(16), relu, block, relu, block, relu, block, relu, block, relu, globalAvgPool, linear({ out: 2 })]
+})
+const input = [1, 3, 48, 40] as const
+
+const request: StageRequest = {
+  ...{ model: net, input, device: referenceModel('float64'), strategy: 'sft', objective: { kind: 'gradients' }, source: { kind: 'float' } }
+}
+const refused = stage({ ...request, budget: { bytes: 1 } })
+const least = isLeft(refused) ? refused.left.smallestFeasibleBudgetBytes! : 0
+
+test('where memory is short, blocks run forward again one by one, which needs less than the same blocks without', () => {
+  const { plan, predicted } = must(stage({ ...request, budget: { bytes: least } }))
+  assert.ok(predicted.peakDeviceBytes <= least)
+  const again = plan.segments.filter(({ rematerialize }) => rematerialize === true)
+  assert.ok(again.length >= 2, `${again.length} segments run forward again`)
+  const without = plan.segments.map(({ rematerialize: _, ...segment }): Segment => segment)
+  const other = must(stage({ ...request, given: { ...plan, segments: without } })).predicted
+  const blockBytes = 8 * 16 * 48 * 40
+  assert.ok(
+    other.peakDeviceBytes >= predicted.peakDeviceBytes + blockBytes,
+    `${other.peakDeviceBytes} without, ${predicted.peakDeviceBytes} with`
+  )
+  assert.ok(other.stepMilliseconds < predicted.stepMilliseconds)
+})
+
+test('their gradients are exact, and memory is as planned', async () => {
+  const weights = new Map(
+    must(buildGraph(net, input)).parameters.map(({ name, shape }) => {
+      const values = new Float64Array(shape.reduce((product, extent) => product * extent, 1))
+      initialise(7, name, shape, values)
+      return [name, values]
+    })
+  )
+  const pixels = Float64Array.from({ length: 3 * 48 * 40 }, (_, index) => Math.sin(index * index))
+  const execution = { model: net, input, device: 'reference', threads: 1, weights, batch: { input: pixels, target: [1] } } as const
+  const plain = await gradients({ ...execution, strategy: 'plain' })
+  const passed = await gradients({ ...execution, strategy: 'sft', budget: least })
+  assert.ok(passed.staged.plan.segments.some(({ rematerialize }) => rematerialize === true))
+  assertClose(passed, plain, 1e-12)
+  assert.is(passed.measuredPeakBytes, passed.staged.program.peakBytes)
+})
+
+test.run()
