@@ -7,8 +7,10 @@ import type { Search } from '../strategy'
 import type { SegmentOption } from './grid-search'
 import type { OptionBytes } from './option-bytes'
 
-/** The blocks that a span consists of, each from one of these positions to another at which one
- * tensor alone goes on. */
+/**
+ * The blocks that a span consists of, each from one of these positions to another at which one
+ * tensor alone goes on.
+ */
 export const listBlocks = ({ graph }: Pick<Search, 'graph'>, positions: readonly number[], { from, to }: Span): readonly Span[] => {
   const ends = positions.filter((position) => from < position && position <= to && isSingleTensorBoundary(graph, position))
   return ends.map((end, index) => ({ from: ends[index - 1] ?? from, to: end }))
