@@ -16,9 +16,9 @@ export interface BackwardProduct {
 const leastSavedBytes = 2 ** 20
 
 /**
- * Launches both in the order that needs the less memory. The gradient of the weights first, and the
- * input may go before its own gradient comes; but the gradient of the weights waits for the copy of
- * the weights that the other product reads to be gone, since an update would change it.
+ * Launches both in the order that needs the less memory. With the gradient of the weights first,
+ * the input may go before its own gradient comes, but that of the weights stays until the update,
+ * which waits for the other product to read the weights, perhaps in a copy beside it.
  */
 export const launchBackward = (inputBytes: number, weights: BackwardProduct, data: BackwardProduct): void => {
   const isDataFirst = (): boolean => {

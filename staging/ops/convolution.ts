@@ -2,7 +2,7 @@ import { toWindow, type ArgsOf } from '../../dsl/internal'
 import { imageAccess, type AccessMap } from '../graph/access'
 import type { Node } from '../graph/graph'
 import { layoutCode, type Layout } from '../kernels/layout'
-import type { ConvolutionKernel } from '../kernels/kernels'
+import type { ConvolutionKernel, Kernel } from '../kernels/kernels'
 import { algorithmWithin, scratchFor } from '../lowering/scope/workspace'
 import { windowFields } from '../kernels/window-fields'
 import type { OpStep, StepGradients } from '../lowering/scope/op-step'
@@ -70,28 +70,29 @@ const backwardWeights = (scope: TileScope, step: ConvolutionStep, gradients: Ste
   const { weight } = requireParameters(step.parameters)
   const { weight: weightGradient, bias: biasGradient } = gradients
   if (weightGradient.space !== 'arena') return undefined
-  const { buffer } = weightGradient
-  const keptBytes = buffer.role === 'persistent' ? 0 : buffer.bytes
+  const { role, bytes } = weightGradient.buffer
+  const productOf = (kernel: Kernel, launch: () => void): BackwardProduct => ({
+    keptBytes: role === 'local' ? bytes : 0,
+    bytes: () => (role === 'persistent' ? 0 : bytes) + (scope.device.scratchBytes(kernel) ?? 0),
+    launch
+  })
   if (step.normaliser !== undefined) {
-    const { normaliser } = step
-    return { keptBytes, bytes: () => keptBytes, launch: () => normalisedBackwardWeights(scope, step, normaliser, gradients) }
+    const { kernel, launch } = normalisedBackwardWeights(scope, step, step.normaliser, gradients)
+    return productOf(kernel, launch)
   }
   const kernel = chooseKernel(scope, scope.winograd.has(weight), (algorithm) => ({
     kind: 'convolutionBackwardWeights' as const,
     ...fields(step, step.source.layout, weight.layout, algorithm)
   }))
-  return {
-    keptBytes,
-    bytes: () => keptBytes + (scope.device.scratchBytes(kernel) ?? 0),
-    launch: () =>
-      scope.builder.launch<'convolutionBackwardWeights'>(kernel, {
-        source: step.source.address,
-        destinationGradient: gradients.destination!.address,
-        weightGradient,
-        biasGradient,
-        scratch: scratchFor(scope, kernel)
-      })
-  }
+  return productOf(kernel, () =>
+    scope.builder.launch<'convolutionBackwardWeights'>(kernel, {
+      source: step.source.address,
+      destinationGradient: gradients.destination!.address,
+      weightGradient,
+      biasGradient,
+      scratch: scratchFor(scope, kernel)
+    })
+  )
 }
 
 /** The gradient of the input; undefined where it is not wanted. */

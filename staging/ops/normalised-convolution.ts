@@ -1,3 +1,4 @@
+import type { Kernel } from '../kernels/kernels'
 import { layoutCode } from '../kernels/layout'
 import { arenaOperand, noOperand } from '../lowering/ir/builder'
 import type { NormaliserOnLoad, OpStep, StepGradients } from '../lowering/scope/op-step'
@@ -37,13 +38,13 @@ export const normalisedForward = (scope: TileScope, step: ConvolutionStep, norma
   })
 }
 
-/** The gradients of its weights and bias. */
+/** The gradients of its weights and bias: the kernel, and what launches it. */
 export const normalisedBackwardWeights = (
   scope: TileScope,
   step: ConvolutionStep,
   normaliser: NormaliserOnLoad,
   gradients: StepGradients
-): void => {
+): { readonly kernel: Kernel; readonly launch: () => void } => {
   const { weight } = requireParameters(step.parameters)
   const { fields, operands } = ofNormalisation(scope, step, normaliser)
   const kernel = {
@@ -52,11 +53,15 @@ export const normalisedBackwardWeights = (
     outChannels: step.node.args.out,
     weightLayout: layoutCode(weight.layout)
   }
-  scope.builder.launch<'normalisedConvolutionBackwardWeights'>(kernel, {
-    ...operands,
-    destinationGradient: gradients.destination!.address,
-    weightGradient: gradients.weight,
-    biasGradient: gradients.bias,
-    scratch: scratchFor(scope, kernel)
-  })
+  return {
+    kernel,
+    launch: () =>
+      scope.builder.launch<'normalisedConvolutionBackwardWeights'>(kernel, {
+        ...operands,
+        destinationGradient: gradients.destination!.address,
+        weightGradient: gradients.weight,
+        biasGradient: gradients.bias,
+        scratch: scratchFor(scope, kernel)
+      })
+  }
 }

@@ -5,7 +5,7 @@ import { tileCount, type Grid } from '../../graph/span'
 export interface SegmentOption {
   readonly segment: Segment
   /** Segments before it, from the first position on, that run forward again before its backward. */
-  readonly repeated?: readonly Segment[]
+  readonly rematerialized?: readonly Segment[]
   /**
    * The most bytes that it adds to what is resident, the tensors at its ends included; infinitely
    * many where the device refuses one of its kernels.
@@ -16,8 +16,8 @@ export interface SegmentOption {
 }
 
 /** All segments of an option. */
-export const segmentsOf = ({ segment, repeated = [] }: Pick<SegmentOption, 'segment' | 'repeated'>): readonly Segment[] => [
-  ...repeated,
+export const segmentsOf = ({ segment, rematerialized = [] }: Pick<SegmentOption, 'segment' | 'rematerialized'>): readonly Segment[] => [
+  ...rematerialized,
   segment
 ]
 

@@ -86,7 +86,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
   /** What a segment adds and keeps at least. */
   const floorOf = memoizeBySpan(end, (span) => {
     const keptBytes = bytes.outputs(span) - bytes.freed(span)
-    const isWhole = fusibleTileAxes(graph, span).length === 0 && !bytes.isFrozen(span) && !segments.mayRepeat(span)
+    const isWhole = fusibleTileAxes(graph, span).length === 0 && !bytes.isFrozen(span) && !segments.mayRematerialize(span)
     return { addedBytes: Math.max(bytes.ends(span), isWhole ? bytes.whole(span) : 0), keptBytes: () => keptBytes }
   })
   const segments = createSegmentOptions(search, positionsWithin(Infinity), boundaries, bytes)
@@ -117,7 +117,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
           if (leastNanoseconds(available) > slack) continue
           for (const option of within(available, tiles ? slack : -Infinity)) {
             // What runs forward again for others may wait on the host instead.
-            if (option.repeated !== undefined && own < Infinity) continue
+            if (option.rematerialized !== undefined && own < Infinity) continue
             const keptBytes = option.keptBytes()
             const savedBytes = holdsKept ? roundBytes(before.savedBytes + keptBytes) : 0
             const sum = before.nanoseconds + option.nanoseconds() + priceOf(keptBytes)

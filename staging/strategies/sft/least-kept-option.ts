@@ -18,8 +18,8 @@ interface LeastKeptSegment {
   /** Whether tiles are bands of rows of what lies on the host, so that none of it need be whole. */
   readonly inRows: boolean
   readonly grids: () => readonly Grid[]
-  /** Its blocks one by one, which run forward again, within so many bytes. */
-  readonly repeated: (available: number) => SegmentOption | undefined
+  /** Its blocks one by one, rematerialized, within so many bytes. */
+  readonly rematerialized: (available: number) => SegmentOption | undefined
 }
 
 /** Ops of unlike tiles, at most: each has buffers of its own, and placing is quadratic in them. */
@@ -35,7 +35,7 @@ export const leastKeptOption = (
   { graph, lastVariant }: Pick<Search, 'graph' | 'lastVariant'>,
   { reorders, leastWeights }: Pick<Boundaries, 'reorders' | 'leastWeights'>,
   { optionOf, gradients, isFrozen, whole }: OptionBytes,
-  { span, wanted, keepable, inRows, grids, repeated }: LeastKeptSegment
+  { span, wanted, keepable, inRows, grids, rematerialized }: LeastKeptSegment
 ): ((available: number) => SegmentOption | undefined) => {
   const isLast = span.to === graph.nodes.length
   const variant = lastVariant(span)
@@ -71,6 +71,6 @@ export const leastKeptOption = (
   return (available) => {
     const tiled = wanted === undefined && leastTiled() <= available ? [finest] : []
     const whole = leastWhole() <= available ? options : []
-    return [...tiled, ...whole].find((option) => (option()?.addedBytes() ?? Infinity) <= available)?.() ?? repeated(available)
+    return [...tiled, ...whole].find((option) => (option()?.addedBytes() ?? Infinity) <= available)?.() ?? rematerialized(available)
   }
 }

@@ -2,7 +2,6 @@ import { overlapsCopies } from '../../devices/device-model'
 import { lazy } from '../../memoize'
 import { requestedTiles } from '../../graph/directives'
 import { type Segment } from '../../plans/plan'
-import { fusibleTileAxes } from '../../graph/grid'
 import { tileCount, untiled, type Grid, type Span } from '../../graph/span'
 import { endsOnHost } from '../../plans/host-tensors'
 import type { SegmentOption } from './grid-search'
@@ -12,8 +11,8 @@ import type { LeastWeights } from './least-weights'
 import { memoizeBySpan } from './memoize-by-span'
 import type { Boundaries, OptionBytes } from './option-bytes'
 import { decidedBy } from '../normalise-on-load'
-import type { Search } from '../strategy'
-import { listBlocks, repeatedWithin } from './repeated-option'
+import type { Search, Variant } from '../strategy'
+import { listBlocks, rematerializedWithin } from './rematerialized-option'
 import { fastestTiled } from './tiled-options'
 
 /** No option of a kind does with less of either. */
@@ -42,10 +41,10 @@ export interface SegmentOptions {
   readonly leastAddedBytes: number
   readonly leastKeptBytes: number
   /**
-   * At most three options that add no more than `available` bytes to what is resident: the fastest
-   * that is kept, that is computed again whole, or block by block where that does not fit, and in
-   * tiles, those only where they may take no more than `tiledNanoseconds`. Where the model asks for
-   * tiles, they alone.
+   * At most four options that add no more than `available` bytes to what is resident: the fastest
+   * that is kept, that is computed again whole, that is so block by block, where that is faster than
+   * what fits whole, and in tiles, those only where they may take no more than `tiledNanoseconds`.
+   * Where the model asks for tiles, they alone.
    */
   readonly within: (available: number, tiledNanoseconds: number) => readonly SegmentOption[]
 }
@@ -53,11 +52,8 @@ export interface SegmentOptions {
 /** What is asked of the spans between positions; answers are remembered. */
 interface SegmentSearch {
   readonly optionsOf: (span: Span) => SegmentOptions
-  /**
-   * Whether a span may run as several segments that run forward again: one without tiles, since
-   * statistics stand inside.
-   */
-  readonly mayRepeat: (span: Span) => boolean
+  /** Whether a span that has no tiles may run block by block, all but the last rematerialized. */
+  readonly mayRematerialize: (span: Span) => boolean
   /** As `leastKeptOption`. */
   readonly leastKept: (span: Span) => (available: number) => SegmentOption | undefined
 }
@@ -109,21 +105,23 @@ export const createSegmentOptions = (
   const isInRows = (span: Span): boolean => onHost !== undefined && endsOnHost(graph, span, onHost).length > 0
   const gridsOf = memoizeBySpan(end, (span) => candidateGrids(graph, span, isInRows(span)))
 
-  const mayRepeat = memoizeBySpan(
-    end,
-    (span) =>
-      onHost === undefined &&
-      graph.shard === undefined &&
-      graph.objective.kind !== 'evaluate' &&
-      span.to < end &&
-      tiled.length === 0 &&
-      !bytes.isFrozen({ from: span.from, to: span.from + 1 }) &&
-      fusibleTileAxes(graph, span).length === 0 &&
-      listBlocks(search, positions, span).length > 1
+  const blocksOf = memoizeBySpan(end, (span): readonly Span[] =>
+    onHost === undefined &&
+    graph.shard === undefined &&
+    graph.objective.kind !== 'evaluate' &&
+    span.to < end &&
+    tiled.length === 0 &&
+    !bytes.isFrozen({ from: span.from, to: span.from + 1 })
+      ? listBlocks(search, positions, span)
+      : []
   )
-  const repeatedOf = memoizeBySpan(end, (span) =>
-    mayRepeat(span) ? repeatedWithin(search, bytes, listBlocks(search, positions, span)) : () => undefined
-  )
+  const mayRematerialize = (span: Span): boolean => blocksOf(span).length > 1 && gridsOf(span).length === 0
+  const rematerializedBy = (variantsOf: (block: Span) => readonly Variant[]) =>
+    memoizeBySpan(end, (span) =>
+      mayRematerialize(span) ? rematerializedWithin(search, bytes, blocksOf(span), variantsOf) : () => undefined
+    )
+  const rematerialized = rematerializedBy(createVariants)
+  const leastRematerialized = rematerializedBy((block) => [search.lastVariant(block)])
 
   /** How a span may run: in which variants, kept or computed again, and in which tiles. */
   const waysOf = (span: Span) => {
@@ -185,7 +183,6 @@ export const createSegmentOptions = (
       grids: () => gridsOf(span),
       wholeNanoseconds: (variant) => nanosecondsOf(coarsest[isLimited ? 0 : variant]!()!)
     })
-    const repeated = repeatedOf(span)
     const mayFitWhole = (variant: number, available: number): boolean =>
       wanted !== undefined || inRows || least()[variant]!.whole <= available
     /** The place of the first that fits, -1 where none does. */
@@ -206,8 +203,8 @@ export const createSegmentOptions = (
         if (wanted !== undefined || inRows || isLimited) return minNanoseconds()
         const place = isLast ? -1 : firstWithin(kept, available)
         const computed = least().findIndex(({ whole, tiled }) => Math.min(whole, tiled) <= available)
-        const again = computed === -1 ? repeated(available) : coarsest[computed]!()
-        return Math.min(nanosecondsOf(kept[place]?.()), nanosecondsOf(again))
+        const inBlocks = computed === 0 ? undefined : rematerialized(span)(available)
+        return Math.min(nanosecondsOf(kept[place]?.()), nanosecondsOf(coarsest[computed]?.()), nanosecondsOf(inBlocks))
       }),
       leastCosts: lazy(() => [
         ...kept
@@ -230,8 +227,8 @@ export const createSegmentOptions = (
         const slowest = Math.min(tiledNanoseconds, fitting === -1 ? Infinity : coarsest[fitting]!()!.nanoseconds())
         const tiled = inTiles(isLimited ? coarsest.length : end, available, slowest)
         if (tiled !== undefined) options.push(tiled)
-        const again = fitting === -1 && tiled === undefined ? repeated(available) : undefined
-        if (again !== undefined) options.push(again)
+        const inBlocks = fitting === 0 ? undefined : rematerialized(span)(available)
+        if (inBlocks !== undefined && inBlocks.nanoseconds() < nanosecondsOf(coarsest[fitting]?.())) options.push(inBlocks)
         return options
       }
     }
@@ -240,7 +237,7 @@ export const createSegmentOptions = (
   const leastKept = memoizeBySpan(end, (span) =>
     leastKeptOption(search, boundaries, bytes, {
       ...{ span, wanted: wantedIn(span)?.grid, keepable: isKeepable(span), inRows: isInRows(span), grids: () => gridsOf(span) },
-      repeated: repeatedOf(span)
+      rematerialized: (available) => leastRematerialized(span)(available)
     })
   )
   /** Nanoseconds between two neighbours among the positions: at least, and forward once more. */
@@ -261,5 +258,5 @@ export const createSegmentOptions = (
     const again = inside.slice(0, -1).filter(isRun)
     return aboutShare * (inside.reduce((sum, { least }) => sum + least, 0) + again.reduce((sum, { forward }) => sum + forward, 0))
   }
-  return { optionsOf, mayRepeat, leastKept }
+  return { optionsOf, mayRematerialize, leastKept }
 }

@@ -3,17 +3,17 @@ import { untiled, type Span } from '../../graph/span'
 import { lazy, memoize } from '../../memoize'
 import type { Segment } from '../../plans/plan'
 import { decidedBy } from '../normalise-on-load'
-import type { Search } from '../strategy'
+import type { Search, Variant } from '../strategy'
 import type { SegmentOption } from './grid-search'
 import type { OptionBytes } from './option-bytes'
 
 /**
  * The blocks that a span consists of, each from one of these positions to another at which one
- * tensor alone goes on.
+ * tensor alone goes on; none where another goes on at its end too.
  */
 export const listBlocks = ({ graph }: Pick<Search, 'graph'>, positions: readonly number[], { from, to }: Span): readonly Span[] => {
   const ends = positions.filter((position) => from < position && position <= to && isSingleTensorBoundary(graph, position))
-  return ends.map((end, index) => ({ from: ends[index - 1] ?? from, to: end }))
+  return ends.at(-1) === to ? ends.map((end, index) => ({ from: ends[index - 1] ?? from, to: end })) : []
 }
 
 /** One of the blocks, computed again in one variant. */
@@ -32,25 +32,28 @@ interface Block {
  * never holds more of the insides than one block's. Each block is of the fastest variant that adds
  * no more than `available` bytes.
  */
-export const repeatedWithin = (
-  { estimate, variants }: Pick<Search, 'estimate' | 'variants'>,
+export const rematerializedWithin = (
+  { estimate }: Pick<Search, 'estimate'>,
   { outputs, gradients, optionOf }: OptionBytes,
-  blocks: readonly Span[]
+  blocks: readonly Span[],
+  variantsOf: (block: Span) => readonly Variant[]
 ): ((available: number) => SegmentOption | undefined) => {
   const { after, through } = gradients({ from: blocks[0]!.from, to: blocks.at(-1)!.to })
+  // Of the last block's output its gradient may be yet to be made.
+  const around = outputs(blocks.at(-1)!) + after + through
   let before = 0
   /** By block, from the fastest to that with the least scratch. */
   const choices = blocks.map((block, place): readonly (() => Block | undefined)[] => {
     const [isLast, left, held] = [place === blocks.length - 1, outputs(block), before]
     before += left
-    return variants(block).map((variant) =>
+    return variantsOf(block).map((variant) =>
       lazy((): Block | undefined => {
         const option = optionOf({ ...block, grid: untiled, recompute: true, reorder: 'once', ...decidedBy(variant, true) })
         if (option === undefined) return undefined
         const { bytes, forwardNanoseconds } = estimate(option.segment)!
         return {
           option,
-          addedBytes: lazy(() => held + Math.max(option.addedBytes(), isLast ? 0 : left + bytes().forwardBytes + after + through)),
+          addedBytes: lazy(() => held + Math.max(option.addedBytes(), isLast ? 0 : left + bytes().forwardBytes + around)),
           nanoseconds: () => option.nanoseconds() + (isLast ? 0 : forwardNanoseconds())
         }
       })
@@ -63,7 +66,7 @@ export const repeatedWithin = (
       const [last] = chosen.slice(-1)
       return {
         segment: last!.option.segment,
-        repeated: chosen.slice(0, -1).map(({ option }): Segment => ({ ...option.segment, rematerialize: true })),
+        rematerialized: chosen.slice(0, -1).map(({ option }): Segment => ({ ...option.segment, rematerialize: true })),
         addedBytes: () => chosen.reduce((most, { addedBytes }) => Math.max(most, addedBytes()), 0),
         keptBytes: last!.option.keptBytes,
         nanoseconds: lazy(() => chosen.reduce((sum, { nanoseconds }) => sum + nanoseconds(), 0))
@@ -72,8 +75,8 @@ export const repeatedWithin = (
   )
   return (available) => {
     const places: number[] = []
-    for (const variantsOf of choices) {
-      const place = variantsOf.findIndex((block) => (block()?.addedBytes() ?? Infinity) <= available)
+    for (const blockIn of choices) {
+      const place = blockIn.findIndex((block) => (block()?.addedBytes() ?? Infinity) <= available)
       if (place === -1) return undefined
       places.push(place)
     }

@@ -4,9 +4,10 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, linear, model, relu, residual } from '../../dsl'
 import { initialise } from '../../src/weights/initialise'
-import { buildGraph, referenceModel, stage, type Segment, type StageRequest } from '../../staging'
+import { buildGraph, referenceModel, stage, verify, type Objective, type Segment, type StageRequest } from '../../staging'
 import { gradients } from '../golden/execute'
 import { must } from '../must'
+import { winogradDevice } from '../staging/training-cases'
 import { assertClose } from './random-execution'
 
 const normalised = (out: number) => [conv2d({ out, k: 3, p: 1, bias: false }), batchNorm()] as const
@@ -37,6 +38,56 @@ test('where memory is short, blocks run forward again one by one, which needs le
   )
   assert.ok(other.stepMilliseconds < predicted.stepMilliseconds)
 })
+
+const pair = (out: number) => [conv2d({ out, k: 3, p: 1, bias: false }), batchNorm(), relu] as const
+const narrow = residual([...normalised(8), relu, ...normalised(8)])
+const unlike = model({
+  name: 'unlike',
+  layers: [
+    ...pair(8),
+    narrow,
+    relu,
+    narrow,
+    relu,
+    narrow,
+    relu,
+    ...pair(32),
+    residual([...normalised(32), relu, ...normalised(32)]),
+    relu,
+    ...pair(8),
+    narrow,
+    relu,
+    globalAvgPool,
+    linear({ out: 2 })
+  ]
+})
+/** Two tensors go on from inside its block, which no tiles of what comes before may cross either. */
+const normalisedFirst = model({
+  name: 'normalised-first',
+  layers: [batchNorm(), ...pair(8), ...pair(8), residual([...pair(8), ...normalised(8)]), relu, globalAvgPool, linear({ out: 2 })]
+})
+
+for (const net of [unlike, normalisedFirst])
+  test(`${net.name}: more memory is never slower, and every plan is whole and proven`, () => {
+    const training: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 }, accumulate: 2 }
+    const asked: StageRequest = { ...request, model: net, device: winogradDevice('float32'), objective: training }
+    const [refused, plain] = [stage({ ...asked, budget: { bytes: 1 } }), must(stage({ ...asked, strategy: 'plain' })).predicted]
+    const from = isLeft(refused) ? refused.left.smallestFeasibleBudgetBytes! : 0
+    let [before, rematerialized] = [Infinity, 0]
+    for (let bytes = from; bytes < 1.05 * plain.peakDeviceBytes; bytes = Math.ceil(1.03 * bytes)) {
+      const { plan, predicted, program } = must(stage({ ...asked, budget: { bytes } }))
+      assert.is(must(verify(program)).peakBytes, predicted.peakDeviceBytes)
+      assert.equal(
+        plan.segments.map((segment) => segment.from),
+        [0, ...plan.segments.slice(0, -1).map(({ to }) => to)]
+      )
+      assert.ok(predicted.peakDeviceBytes <= bytes)
+      assert.ok(predicted.stepMilliseconds <= before, `${predicted.stepMilliseconds} ms in ${bytes}, but ${before} in less`)
+      before = predicted.stepMilliseconds
+      rematerialized += Number(plan.segments.some(({ rematerialize }) => rematerialize === true))
+    }
+    if (net === unlike) assert.ok(rematerialized > 0)
+  })
 
 test('their gradients are exact, and memory is as planned', async () => {
   const weights = new Map(
