@@ -61,7 +61,7 @@ const unlike = model({
     linear({ out: 2 })
   ]
 })
-/** Two tensors go on from inside its block, which no tiles of what comes before may cross either. */
+/** No tiles cross what comes before its block, and two tensors go on from inside that. */
 const plainPair = [conv2d({ out: 8, k: 3, p: 1 }), relu] as const
 const normalisedFirst = model({
   name: 'normalised-first',

@@ -42,9 +42,9 @@ export interface SegmentOptions {
   readonly leastKeptBytes: number
   /**
    * At most four options that add no more than `available` bytes to what is resident: the fastest
-   * that is kept, that is computed again whole, that is so block by block, where that is faster than
-   * what fits whole, and in tiles, those only where they may take no more than `tiledNanoseconds`.
-   * Where the model asks for tiles, they alone.
+   * that is kept, that is computed again whole, and that is so block by block, where that is faster
+   * than what fits whole; and in tiles, those only where they may take no more than
+   * `tiledNanoseconds`. Where the model asks for tiles, they alone.
    */
   readonly within: (available: number, tiledNanoseconds: number) => readonly SegmentOption[]
 }
