@@ -1,15 +1,23 @@
 /** One of the two products of a layer's backward. */
 export interface BackwardProduct {
-  /** Bytes of it that stay until the other product is made too. */
-  readonly keptBytes: number
   /**
-   * With those, the bytes that it takes beside the layer's input and the gradients of its input and
-   * output: devices are slow to answer for scratch.
+   * The bytes that it takes beside the layer's input and the gradients of its input and output:
+   * devices are slow to answer for scratch.
    */
   readonly bytes: () => number
-  /** Whether it reads the gradient of the output in parts, which only the second may. */
-  readonly isSecond?: boolean
   readonly launch: () => void
+}
+
+/** The gradient of the weights. */
+export interface WeightsProduct extends BackwardProduct {
+  /** Those of its bytes that stay until the gradient of the input is made too. */
+  readonly keptBytes: number
+}
+
+/** The gradient of the input. */
+export interface DataProduct extends BackwardProduct {
+  /** Whether it reads the gradient of the output in parts, which only the second may. */
+  readonly isSecond: boolean
 }
 
 /** Fewer bytes than this are no reason to let the input stay longer. */
@@ -20,12 +28,13 @@ const leastSavedBytes = 2 ** 20
  * the input may go before its own gradient comes, but that of the weights stays until the update,
  * which waits for the other product to read the weights, perhaps in a copy beside it.
  */
-export const launchBackward = (inputBytes: number, weights: BackwardProduct, data: BackwardProduct): void => {
+export const launchBackward = (inputBytes: number, weights: WeightsProduct, data: DataProduct): void => {
   const isDataFirst = (): boolean => {
     const [ofWeights, ofData] = [weights.bytes(), data.bytes()]
-    return 2 * inputBytes + Math.max(ofData, ofWeights) + leastSavedBytes < inputBytes + Math.max(ofWeights, weights.keptBytes + ofData)
+    const weightsFirst = inputBytes + Math.max(ofWeights, weights.keptBytes + ofData)
+    return 2 * inputBytes + Math.max(ofData, ofWeights) + leastSavedBytes < weightsFirst
   }
-  const mayPay = inputBytes < weights.keptBytes && data.isSecond !== true
+  const mayPay = inputBytes < weights.keptBytes && !data.isSecond
   const order = mayPay && isDataFirst() ? [data, weights] : [weights, data]
   order.forEach(({ launch }) => launch())
 }

@@ -10,7 +10,7 @@ import { arenaOperand, noOperand, offsetBy, zeroStrides } from '../lowering/ir/b
 import { copyBytes, weightsIn } from '../lowering/scope/parameters'
 import { tensorBytes } from '../lowering/scope/regions'
 import { hasSlices, sliceElements } from '../lowering/scope/weight-slices'
-import { launchBackward, type BackwardProduct } from './backward-order'
+import { launchBackward, type DataProduct, type WeightsProduct } from './backward-order'
 import { requireParameters } from './require-parameters'
 import { weightAndBias, type NodeFor, type OpLowering } from './op-lowering'
 import type { TileScope } from '../lowering/scope/scope'
@@ -66,12 +66,12 @@ const chooseKernel = <K extends ConvolutionKernel>(scope: TileScope, isTransform
 type ConvolutionStep = OpStep<NodeFor<'conv2d'>>
 
 /** The gradients of the weights and the bias; undefined where none is wanted. */
-const backwardWeights = (scope: TileScope, step: ConvolutionStep, gradients: StepGradients): BackwardProduct | undefined => {
+const backwardWeights = (scope: TileScope, step: ConvolutionStep, gradients: StepGradients): WeightsProduct | undefined => {
   const { weight } = requireParameters(step.parameters)
   const { weight: weightGradient, bias: biasGradient } = gradients
   if (weightGradient.space !== 'arena') return undefined
   const { role, bytes } = weightGradient.buffer
-  const productOf = (kernel: Kernel, launch: () => void): BackwardProduct => ({
+  const productOf = (kernel: Kernel, launch: () => void): WeightsProduct => ({
     keptBytes: role === 'local' ? bytes : 0,
     bytes: () => (role === 'persistent' ? 0 : bytes) + (scope.device.scratchBytes(kernel) ?? 0),
     launch
@@ -96,7 +96,7 @@ const backwardWeights = (scope: TileScope, step: ConvolutionStep, gradients: Ste
 }
 
 /** The gradient of the input; undefined where it is not wanted. */
-const backwardData = (scope: TileScope, step: ConvolutionStep, gradients: StepGradients): BackwardProduct | undefined => {
+const backwardData = (scope: TileScope, step: ConvolutionStep, gradients: StepGradients): DataProduct | undefined => {
   if (gradients.source === undefined) return undefined
   const { weight } = requireParameters(step.parameters)
   const [result, destination] = [gradients.source, gradients.destination!]
@@ -110,7 +110,6 @@ const backwardData = (scope: TileScope, step: ConvolutionStep, gradients: StepGr
   const readsAll = gradients.weight !== noOperand || result.extents[0] === 1
   if (transformed?.inSlices === true && readsAll && hasSlices(weight, 'winogradBackward'))
     return {
-      keptBytes: 0,
       bytes: () => sliceElements(weight, 'winogradBackward') * scope.parameterBytes,
       isSecond: result.extents[0] > 1,
       launch: () =>
@@ -130,8 +129,8 @@ const backwardData = (scope: TileScope, step: ConvolutionStep, gradients: StepGr
         )
     }
   return {
-    keptBytes: 0,
     bytes: () => (scope.sharesCopies ? 0 : copyBytes(scope, weight, layout)) + (scope.device.scratchBytes(kernel) ?? 0),
+    isSecond: false,
     launch: () =>
       scope.builder.launch<'convolutionBackwardData'>(kernel, {
         destinationGradient: destination.address,

@@ -3,13 +3,11 @@ import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, linear, model, relu, residual } from '../../dsl'
-import { initialise } from '../../src/weights/initialise'
-import { buildGraph, verify } from '../../staging'
+import { verify } from '../../staging'
 import { gradients, trainSteps, type Gradients } from '../golden/execute'
 import { randomSegments, withLoading, withRematerialization, withStreams } from '../staging/random-segments'
 import { propertyRuns } from '../property-runs'
-import { must } from '../must'
-import { assertClose, assertTensorsClose, randomExecution } from './random-execution'
+import { assertClose, assertTensorsClose, initialisedExecution, randomExecution } from './random-execution'
 
 const runs = propertyRuns(200)
 
@@ -67,16 +65,7 @@ const wide = (device: 'reference' | 'cpu') => {
   ]
   const input = [1, 3, 96, 70] as const
   const net = model({ name: 'wide', layers })
-  const built = must(buildGraph(net, input))
-  const weights = new Map(
-    built.parameters.map(({ name, shape }) => {
-      const values = new Float64Array(shape.reduce((product, extent) => product * extent, 1))
-      initialise(7, name, shape, values)
-      return [name, values]
-    })
-  )
-  const pixels = Float64Array.from({ length: 3 * 96 * 70 }, (_, index) => Math.sin(index * index))
-  return { model: net, input, device, threads: 1, weights, batch: { input: pixels, target: [1] } } as const
+  return initialisedExecution(net, input, device)
 }
 
 /** Some of its activations on the host, which has so many bytes: as plain within the tolerance. */

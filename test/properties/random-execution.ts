@@ -1,4 +1,6 @@
 import * as assert from 'uvu/assert'
+import type { Model } from '../../dsl'
+import { initialise } from '../../src/weights/initialise'
 import { buildGraph, type Graph, type Node } from '../../staging'
 import type { Execution, Gradients, Tensors } from '../golden/execute'
 import { drawsOf, netKind, randomNet, type Draw, type RandomNet } from '../staging/random-nets'
@@ -47,6 +49,19 @@ export const executionOf = (
   )
   const batch = { input: values(draw, input), target }
   return { model, input, device: 'reference', threads: 1, weights, batch, seed, graph, draw }
+}
+
+/** A net for images of one class of two, with initial weights, on an image of a sine's values. */
+export const initialisedExecution = <D extends Execution['device']>(model: Model, input: readonly number[], device: D) => {
+  const weights = new Map(
+    must(buildGraph(model, input)).parameters.map(({ name, shape }) => {
+      const initial = new Float64Array(product(shape))
+      initialise(7, name, shape, initial)
+      return [name, initial]
+    })
+  )
+  const pixels = Float64Array.from({ length: product(input) }, (_, index) => Math.sin(index * index))
+  return { model, input, device, threads: 1, weights, batch: { input: pixels, target: [1] } } as const
 }
 
 export const norm = (numbers: ArrayLike<number>): number => distance(numbers, { length: 0 })

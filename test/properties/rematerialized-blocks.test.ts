@@ -3,15 +3,15 @@ import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, linear, model, relu, residual } from '../../dsl'
-import { initialise } from '../../src/weights/initialise'
-import { buildGraph, referenceModel, stage, verify, type Objective, type Segment, type StageRequest } from '../../staging'
+import { referenceModel, stage, verify, type Objective, type Segment, type StageRequest } from '../../staging'
 import { gradients } from '../golden/execute'
 import { must } from '../must'
 import { winogradDevice } from '../staging/training-cases'
-import { assertClose } from './random-execution'
+import { assertClose, initialisedExecution } from './random-execution'
 
 const normalised = (out: number) => [conv2d({ out, k: 3, p: 1, bias: false }), batchNorm()] as const
-const block = residual([...normalised(16), relu, ...normalised(16)])
+const blockOf = (out: number) => residual([...normalised(out), relu, ...normalised(out)])
+const block = blockOf(16)
 const net = model({
   name: 'blocks',
   layers: [...normalised(16), relu, block, relu, block, relu, block, relu, block, relu, globalAvgPool, linear({ out: 2 })]
@@ -39,8 +39,8 @@ test('where memory is short, blocks run forward again one by one, which needs le
   assert.ok(other.stepMilliseconds < predicted.stepMilliseconds)
 })
 
-const pair = (out: number) => [conv2d({ out, k: 3, p: 1, bias: false }), batchNorm(), relu] as const
-const narrow = residual([...normalised(8), relu, ...normalised(8)])
+const pair = (out: number) => [...normalised(out), relu] as const
+const narrow = blockOf(8)
 const unlike = model({
   name: 'unlike',
   layers: [
@@ -52,7 +52,7 @@ const unlike = model({
     narrow,
     relu,
     ...pair(32),
-    residual([...normalised(32), relu, ...normalised(32)]),
+    blockOf(32),
     relu,
     ...pair(8),
     narrow,
@@ -91,15 +91,7 @@ for (const net of [unlike, normalisedFirst])
   })
 
 test('their gradients are exact, and memory is as planned', async () => {
-  const weights = new Map(
-    must(buildGraph(net, input)).parameters.map(({ name, shape }) => {
-      const values = new Float64Array(shape.reduce((product, extent) => product * extent, 1))
-      initialise(7, name, shape, values)
-      return [name, values]
-    })
-  )
-  const pixels = Float64Array.from({ length: 3 * 48 * 40 }, (_, index) => Math.sin(index * index))
-  const execution = { model: net, input, device: 'reference', threads: 1, weights, batch: { input: pixels, target: [1] } } as const
+  const execution = initialisedExecution(net, input, 'reference')
   const plain = await gradients({ ...execution, strategy: 'plain' })
   const passed = await gradients({ ...execution, strategy: 'sft', budget: least })
   assert.ok(passed.staged.plan.segments.some(({ rematerialize }) => rematerialize === true))

@@ -133,10 +133,8 @@ export const weightsIn = (scope: WeightScope, weight: ParameterTensor, layout: L
     return weight.layout === layout ? arenaOperand(weight.buffer) : reorderWeight(scope, weight, layout)
   const shared = weight.forwardLayout === layout ? scope.castWeights.get(weight) : undefined
   if (shared !== undefined) return shared
-  const { builder, activationBytes } = scope
-  const bytes = elementsIn(weight, layout) * activationBytes
-  const copy = arenaOperand(builder.buffer({ kind: 'cast-weights', parameter: weight.name }, bytes))
-  builder.launch<'castWeights'>(
+  const copy = arenaOperand(scope.builder.buffer({ kind: 'cast-weights', parameter: weight.name }, copyBytes(scope, weight, layout)))
+  scope.builder.launch<'castWeights'>(
     { kind: 'castWeights', ...reorderFields(weight, weight.layout, layout) },
     { source: arenaOperand(weight.buffer), destination: copy }
   )
@@ -163,11 +161,10 @@ const elementsIn = ({ shape, groups }: ParameterTensor, layout: Layout): number 
   return weightElements(layout, [out, inPerGroup, height, width], groups)
 }
 
-const reorderWeight = ({ builder, parameterBytes }: WeightScope, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
-  const copy = arenaOperand(
-    builder.buffer({ kind: 'reordered-weights', parameter: weight.name, layout }, elementsIn(weight, layout) * parameterBytes)
-  )
-  reorderParameter(builder, weight, [arenaOperand(weight.buffer), weight.layout], [copy, layout])
+const reorderWeight = (scope: WeightScope, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
+  const identity = { kind: 'reordered-weights', parameter: weight.name, layout } as const
+  const copy = arenaOperand(scope.builder.buffer(identity, copyBytes(scope, weight, layout)))
+  reorderParameter(scope.builder, weight, [arenaOperand(weight.buffer), weight.layout], [copy, layout])
   return copy
 }
 
