@@ -10,12 +10,35 @@ const gpuPrecisions = ['tf32', 'bf16', 'float32'] as const
 /** A precision in which a GPU is checked. */
 export type CheckPrecision = (typeof gpuPrecisions)[number]
 
+/**
+ * The share of the whole time that is kept for each part, in the order in which they run: what one
+ * does not take the next ones may.
+ */
+export const shares = {
+  suite: 0.24,
+  parity: 0.08,
+  sanitizer: 0.08,
+  predictions: 0.14,
+  benchmarks: 0.22,
+  launchOverhead: 0.08,
+  overlap: 0.04,
+  batches: 0.09,
+  driverMemory: 0.03
+} as const
+
+/** A part of the check. */
+export type PartName = keyof typeof shares
+
+/** All parts, in the order in which they run. */
+export const partNames = Object.keys(shares) as readonly PartName[]
+
 /** How the check is called, and what it does. */
-export const usage = `gpu-check [${modes.join('|')}] [--precision ${gpuPrecisions.join('|')}] [--python python3] [--minutes N] [--device cuda|cpu]
+export const usage = `gpu-check [${modes.join('|')}] [--parts PART,...] [--precision ${gpuPrecisions.join('|')}]
+          [--python python3] [--minutes N] [--device cuda|cpu]
 
 Runs the device suite, compares gradients with float64, measures and records the GPU, and times VGG-16 and growing batches of ResNet-50 beside
 the PyTorch that python3 has, and what tiles, transfers and memory cost; quick takes at most 8 minutes, tiny goes through everything at tiny
-sizes, as --device cpu does, to test the check. Writes gpu-check.json, gpu-check.md, which begins with verdicts, and for each precision
+sizes, as --device cpu does, to test the check. --parts leaves out all others of ${partNames.join(', ')}. Writes gpu-check.json, gpu-check.md, which begins with verdicts, and for each precision
 gpu-check-PRECISION.json, a device file, into the working folder.`
 
 /** What is checked, and how much of it. */
@@ -23,6 +46,8 @@ export interface Check {
   readonly mode: Mode
   readonly device: 'cuda' | 'cpu'
   readonly precisions: readonly CheckPrecision[]
+  /** In the order in which they run. */
+  readonly parts: readonly PartName[]
   readonly python: string
   readonly minutes: number
   readonly scale: Scale
@@ -36,6 +61,7 @@ const oneOf = <const A extends string>(what: string, text: string, values: reado
 
 const options = {
   precision: { type: 'string' },
+  parts: { type: 'string', default: partNames.join(',') },
   python: { type: 'string', default: 'python3' },
   minutes: { type: 'string' },
   device: { type: 'string', default: process.env.TILEFOLD_CHECK_DEVICE ?? 'cuda' },
@@ -46,7 +72,7 @@ const options = {
 export const checkOptions = (args: readonly string[]): E.Either<string, Check | undefined> =>
   pipe(
     E.tryCatch(() => parseArgs({ args: [...args], options, allowPositionals: true }), errorReason),
-    E.chain(({ values: { precision, python, minutes, device: deviceName, help }, positionals }) =>
+    E.chain(({ values: { precision, parts, python, minutes, device: deviceName, help }, positionals }) =>
       help
         ? E.right(undefined)
         : pipe(
@@ -66,6 +92,13 @@ export const checkOptions = (args: readonly string[]): E.Either<string, Check | 
                 ? E.right(gpuPrecisions)
                 : E.map((one: CheckPrecision) => [one])(oneOf('--precision', precision, gpuPrecisions))
             }),
+            E.bind('parts', () =>
+              pipe(
+                parts.split(','),
+                E.traverseArray((part) => oneOf('--parts', part, partNames)),
+                E.map((named) => partNames.filter((part) => named.includes(part)))
+              )
+            ),
             E.let('scale', ({ device, mode }) => chooseScale(device, mode)),
             E.bind('minutes', ({ scale }) =>
               minutes === undefined || Number(minutes) > 0

@@ -11,7 +11,7 @@ import * as E from 'fp-ts/Either'
 import { errorReason } from '../../src/failure'
 import { runBatches } from './batches'
 import { runBenchmarks } from './benchmark'
-import { type Check, checkOptions, usage } from './check-options'
+import { type Check, checkOptions, type PartName, shares, usage } from './check-options'
 import { type Deadline, deadlineIn } from './deadline'
 import { runDriverMemory } from './driver-memory'
 import { gpuMissing } from './find-gpu'
@@ -26,6 +26,7 @@ import { refusal } from './refusal'
 import { type Part, type Report, holds, plain } from './report'
 import { runSanitizer } from './sanitizer'
 import { runSuite } from './suite'
+import { sum } from './verdict'
 import { judgeReport } from './verdicts'
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
@@ -47,60 +48,48 @@ const write = (report: Report): Report => {
   return report
 }
 
-/**
- * The share of the whole time that is kept for each part, in the order in which they run: what one
- * does not take the next ones may.
- */
-const shares = {
-  suite: 0.24,
-  parity: 0.08,
-  sanitizer: 0.08,
-  predictions: 0.14,
-  benchmarks: 0.22,
-  launchOverhead: 0.08,
-  overlap: 0.04,
-  batches: 0.09,
-  driverMemory: 0.03
-} as const
-type PartName = keyof typeof shares
-
 /** Until when a part may work: later ones have theirs. */
 const untilAfter =
-  ({ minutes }: Check, deadline: Deadline) =>
+  ({ minutes, parts }: Check, deadline: Deadline) =>
   (name: PartName): Deadline => {
-    const all = Object.entries(shares)
-    const later = all.slice(all.findIndex(([one]) => one === name) + 1)
-    return deadline.before(60 * minutes * later.reduce((sum, [, share]) => sum + share, 0))
+    const shareOf = (some: readonly PartName[]): number => sum(some.map((one) => shares[one]))
+    return deadline.before((60 * minutes * shareOf(parts.slice(parts.indexOf(name) + 1))) / shareOf(parts))
   }
 
 const runCheck = async (check: Check, deadline: Deadline): Promise<Report> => {
   const until = untilAfter(check, deadline)
-  const facts = { version: makeManifest(join(__dirname, '..', '..')).version, date: new Date().toISOString(), check }
+  let report: Report = {
+    version: makeManifest(join(__dirname, '..', '..')).version,
+    date: new Date().toISOString(),
+    check,
+    pytorch: E.left(refusal('not run'))
+  }
+  const run = async <Name extends PartName>(
+    name: Name,
+    title: string,
+    found: (deadline: Deadline) => Promise<NonNullable<Report[Name]> extends Part<infer A> ? A : never>
+  ): Promise<void> => {
+    if (check.parts.includes(name)) report = write({ ...report, [name]: await part(title, () => found(until(name))) })
+  }
   // Torch takes its time to load from a cold disk; the suite is not timed.
-  const [pytorch, suite] = await Promise.all([
+  const [pytorch] = await Promise.all([
     startPytorch(check.python, check.device),
-    part('device suite', () => runSuite(check, until('suite')))
+    run('suite', 'device suite', (end) => runSuite(check, end))
   ])
   if (E.isLeft(pytorch)) say(`no PyTorch: ${pytorch.left.message}`)
-  const peer = E.map(({ version, device, memoryBytes }: Pytorch) => ({ version, device, memoryBytes }))(pytorch)
+  report = { ...report, pytorch: E.map(({ version, device, memoryBytes }: Pytorch) => ({ version, device, memoryBytes }))(pytorch) }
   try {
-    let report = write({ ...facts, pytorch: peer, suite })
-    report = write({ ...report, parity: await part('parity', () => runParity(check, pytorch, until('parity'))) })
-    report = write({ ...report, sanitizer: await part('compute-sanitizer', () => runSanitizer(check, until('sanitizer'))) })
+    await run('parity', 'parity', (end) => runParity(check, pytorch, end))
+    await run('sanitizer', 'compute-sanitizer', (end) => runSanitizer(check, end))
     // First of all that is timed: later plans choose by the times that it measures.
-    report = write({ ...report, predictions: await part('profiles', () => runPredictions(check, until('predictions'))) })
+    await run('predictions', 'profiles', (end) => runPredictions(check, end))
     const profiles = report.predictions !== undefined && E.isRight(report.predictions.found) ? report.predictions.found.right : []
-    report = write({ ...report, benchmarks: await part('training steps', () => runBenchmarks(check, pytorch, until('benchmarks'))) })
-    report = write({ ...report, launchOverhead: await part('16 x 16 tiles', () => runLaunchOverhead(check, until('launchOverhead'))) })
-    report = write({ ...report, overlap: await part('transfers', () => runOverlap(check, profiles, until('overlap'))) })
-    report = write({
-      ...report,
-      batches: await part(`${check.scale.batches.network.name} in batches`, () => runBatches(check, pytorch, until('batches')))
-    })
-    return write({
-      ...report,
-      driverMemory: await part("the driver's memory", () => runDriverMemory(check, pytorch, until('driverMemory')))
-    })
+    await run('benchmarks', 'training steps', (end) => runBenchmarks(check, pytorch, end))
+    await run('launchOverhead', '16 x 16 tiles', (end) => runLaunchOverhead(check, end))
+    await run('overlap', 'transfers', (end) => runOverlap(check, profiles, end))
+    await run('batches', `${check.scale.batches.network.name} in batches`, (end) => runBatches(check, pytorch, end))
+    await run('driverMemory', "the driver's memory", (end) => runDriverMemory(check, pytorch, end))
+    return report
   } finally {
     if (E.isRight(pytorch)) pytorch.right.close()
   }

@@ -15,6 +15,7 @@ const check = {
   mode: 'full',
   device: 'cuda',
   precisions: ['float32'],
+  parts: ['sanitizer'],
   python: 'python3',
   minutes: 1,
   scale: chooseScale('cuda', 'quick')

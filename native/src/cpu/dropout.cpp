@@ -6,9 +6,6 @@
 #include "lanes.hpp"
 #include "parallel.hpp"
 
-// Vectors cross no call, since all that takes them is inlined.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace tilefold::cpu {
 namespace {
 

@@ -6,9 +6,6 @@
 #include "../kernels/bfloat16.hpp"
 #include "processor.hpp"
 
-// All that returns a vector is inlined.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace tilefold::cpu {
 
 // Between 8 or 16 bits and 32, in steps of twice the bits: GCC takes others element by element.

@@ -67,7 +67,7 @@ template <int Block, class T>
 TILEFOLD_INLINE void poolPart(const T* source, const WindowSteps& window, const Taps& rows, const Taps& columns, std::int64_t kernelWidth, T* value,
                               std::uint8_t* index) {
   using P = Pixel<Block, T>;
-  Winner<Block, T> winner;
+  Winner<Block, T> winner{};
   P nothing;
   for (int v = 0; v < P::vectors; ++v) nothing.values[v] = typename P::Vector::Floats{} - std::numeric_limits<float>::infinity();
   winner.begin(nothing, 255);

@@ -2,9 +2,6 @@
 
 #include "normalisation_vectors.hpp"
 
-// Vectors cross no call, since all that takes them is inlined.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace tilefold::cpu {
 namespace {
 
