@@ -1,4 +1,4 @@
-import { cudnnAlgorithm, isConvolution, rotated180Algorithm, type Kernel, type Program } from '../../staging'
+import { cudnnAlgorithm, engineOf, isConvolution, rotated180Algorithm, type Kernel, type Program } from '../../staging'
 import { launchCounts } from '../plans/program-statistics'
 import type { Planned } from '../plans/plan-network'
 import { table } from '../text/table'
@@ -21,6 +21,8 @@ export interface KernelTime {
 const algorithmName = (algorithm: number): string => {
   if (algorithm === 0) return 'direct'
   if (algorithm === 1) return 'Winograd'
+  const engine = engineOf(algorithm)
+  if (engine !== undefined) return `cuDNN's engine ${engine}`
   const turned = algorithm - rotated180Algorithm(0)
   return turned >= 0 ? `cuDNN's forward ${turned}` : `cuDNN's ${algorithm - cudnnAlgorithm(0)}`
 }

@@ -11,8 +11,20 @@ export const cudnnAlgorithm = (n: number): number => 16 + n
  */
 export const rotated180Algorithm = (n: number): number => 32 + n
 
+const engineBase = 2 ** 32
+
+/** Tells whether a convolution runs by an engine of cuDNN's graphs, which sum products as they stand. */
+export const isEngine = ({ algorithm }: Pick<ConvolutionAlgorithm, 'algorithm'>): boolean => algorithm >= engineBase
+
+/**
+ * The number of the engine of cuDNN's graphs that field `algorithm` names; undefined where it names
+ * none.
+ */
+export const engineOf = (algorithm: number): number | undefined =>
+  isEngine({ algorithm }) ? Math.floor(algorithm / engineBase) - 1 : undefined
+
 /** Tells whether a backward-data convolution runs as a forward one with turned weights. */
-export const isRotated180 = ({ algorithm }: ConvolutionAlgorithm): boolean => algorithm >= rotated180Algorithm(0)
+export const isRotated180 = (one: ConvolutionAlgorithm): boolean => one.algorithm >= rotated180Algorithm(0) && !isEngine(one)
 
 /**
  * cuDNN's algorithms by Fourier transforms and by Winograd, by its own numbers: they round

@@ -1,4 +1,4 @@
-import { isFourier, isRotated180 } from './algorithms'
+import { isEngine, isFourier, isRotated180 } from './algorithms'
 import { type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './device-model'
 import { memoize } from '../memoize'
 import { isConvolution, keyOfKernel, type ConvolutionKernel, type KernelOf } from '../kernels/kernels'
@@ -86,22 +86,25 @@ export const representative = (kernel: ConvolutionKernel): ConvolutionKernel => 
 }
 
 /**
- * Whether cuDNN's padding before serves on one axis on both sides: windows that reach further over
- * the end are none the more.
+ * Whether cuDNN reads one axis as it lies. Its engines pad each side for itself, where windows begin
+ * before the tensor and end a stride before its end at most; its older algorithms pad alike on both
+ * sides, so that the padding before must serve behind too.
  */
-const isPaddedAlike = (extent: number, out: number, window: number, stride: number, before: number): boolean => {
+const isReadInPlace = (engine: boolean, extent: number, out: number, window: number, stride: number, before: number): boolean => {
+  const needed = (out - 1) * stride + window
+  if (engine) return before >= 0 && needed - extent - before > -stride
   const slack = extent + 2 * before - window
   return before >= 0 && slack >= 0 && Math.floor(slack / stride) + 1 === out
 }
 
 /**
- * Whether the source of a convolution, or its gradient, goes through a copy: cuDNN pads alike on
- * both sides, and reads no plain image into channels that lie innermost.
+ * Whether the source of a convolution, or its gradient, goes through a copy: cuDNN reads no plain
+ * image into channels that lie innermost, and not every padding.
  */
 const isCopied = (k: ConvolutionKernel): boolean =>
   k.sourceLayout !== k.destinationLayout ||
-  !isPaddedAlike(k.inHeight, k.outHeight, (k.kernelHeight - 1) * k.dilationHeight + 1, k.strideHeight, k.padTop) ||
-  !isPaddedAlike(k.inWidth, k.outWidth, (k.kernelWidth - 1) * k.dilationWidth + 1, k.strideWidth, k.padLeft)
+  !isReadInPlace(isEngine(k), k.inHeight, k.outHeight, (k.kernelHeight - 1) * k.dilationHeight + 1, k.strideHeight, k.padTop) ||
+  !isReadInPlace(isEngine(k), k.inWidth, k.outWidth, (k.kernelWidth - 1) * k.dilationWidth + 1, k.strideWidth, k.padLeft)
 
 /** Bytes of the winners' places in their windows; 255 stands for a window of padding alone. */
 const maxPoolIndicesBytes = (kernel: KernelOf<'maxPoolForward'>): number => {

@@ -77,7 +77,9 @@ export const kernelFields = {
   /**
    * Channels count all groups. `algorithm` 0: direct; 1: Winograd's F(4x4, 3x3), whose forward and
    * backward-data read weights in the layouts of that name; 16 + n: what cuDNN's enumeration for
-   * this kind of convolution calls n. Every device has 0, the cpu 1 too, cuda those of cuDNN.
+   * this kind of convolution calls n; 32 + n of backward-data: its forward n with turned weights;
+   * 2^32 + engine * 2^32 + hash of its knobs: an engine of cuDNN's graphs. Every device has 0, the
+   * cpu 1 too, cuda those of cuDNN.
    * `slope` as a rectifier's, of forward.
    */
   convolution: {

@@ -6,9 +6,6 @@
 namespace tilefold::cuda {
 namespace {
 
-// Channels of a network's input, which is plain whatever follows.
-constexpr std::int64_t maxConverted = 4;
-
 // One axis of the source for cuDNN: its extent, the padding on either side, and where the operand
 // begins in it.
 struct Axis {
@@ -22,17 +19,6 @@ Axis axisOf(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t
   const std::int64_t reach = (kernel - 1) * dilation + 1, slack = in + 2 * padBefore - reach;
   if (padBefore >= 0 && slack >= 0 && slack / stride + 1 == out) return {in, padBefore, 0};
   return {(out - 1) * stride + reach, 0, padBefore};
-}
-
-void requireLayouts(const Convolution& c) {
-  const bool innermost = c.destinationLayout == Layout::nhwc;
-  const bool source =
-      c.sourceLayout == c.destinationLayout || (innermost && c.sourceLayout == Layout::plain && c.inChannels <= maxConverted);
-  const bool destination = innermost || c.destinationLayout == Layout::plain;
-  if (source && destination && c.weightLayout == (innermost ? Layout::ohwi : Layout::plain)) return;
-  throw Failure(
-      std::string("the cuda device convolves plain by plain weights to plain, or nhwc (plain up to 4 channels) by ohwi to nhwc, not ") +
-      layoutInfo(c.sourceLayout).name + " by " + layoutInfo(c.weightLayout).name + " to " + layoutInfo(c.destinationLayout).name);
 }
 
 int fit(std::int64_t number) {
@@ -63,9 +49,7 @@ cudnn::MathType mathOf(const Context& context) {
 
 }  // namespace
 
-ConvolutionDescriptors::ConvolutionDescriptors(const Convolution& c, const Context& context)
-    : elementBytes_(activationBytes(context.precision)) {
-  requireLayouts(c);
+ConvolutionDescriptors::ConvolutionDescriptors(const Convolution& c, const Context& context) {
   const Axis rows = axisOf(c.inHeight, c.outHeight, c.kernelHeight, c.strideHeight, c.dilationHeight, c.padTop);
   const Axis columns = axisOf(c.inWidth, c.outWidth, c.kernelWidth, c.strideWidth, c.dilationWidth, c.padLeft);
   extents("source", c.batch, c.inChannels, c.inHeight, c.inWidth);
@@ -100,11 +84,6 @@ ConvolutionDescriptors::ConvolutionDescriptors(const Convolution& c, const Conte
   if (out != destination)
     throw Failure("cuDNN's convolution has an output of " + std::to_string(out[2]) + " x " + std::to_string(out[3]) + " instead of " +
                   std::to_string(c.outHeight) + " x " + std::to_string(c.outWidth));
-}
-
-std::size_t ConvolutionDescriptors::copyBytes() const {
-  if (!copy_) return 0;
-  return static_cast<std::size_t>(copy_->batch * copy_->channels * copy_->paddedHeight * copy_->paddedWidth * elementBytes_);
 }
 
 }  // namespace tilefold::cuda

@@ -22,10 +22,8 @@ class ConvolutionDescriptors {
   // The copy of the source that `source` describes, where that is not the operand itself: cuDNN
   // pads alike on both sides and wants source and destination in one layout.
   const std::optional<PadBox>& copy() const { return copy_; }
-  std::size_t copyBytes() const;
 
  private:
-  std::int64_t elementBytes_;
   std::optional<PadBox> copy_;
   Owned<cudnn::TensorDescriptor, cudnn::Status> source_, destination_;
   Owned<cudnn::FilterDescriptor, cudnn::Status> weights_;

@@ -4,20 +4,16 @@
 #include <array>
 
 #include "convolution_descriptors.hpp"
+#include "convolution_tensors.hpp"
 
 namespace tilefold::cuda {
 
-// Addresses on the device: of a direction's result and of the two tensors that it reads.
-struct ConvolutionTensors {
-  void *source, *weights, *destination, *workspace;
-  std::size_t workspaceBytes;
-};
-
-// Each direction has: Algorithm; `direct`, the algorithms that sum products as they stand, the
+// Each direction has: the kind of kernel; Algorithm; `direct`, the algorithms that sum products as they stand, the
 // first of which is algorithm 0 where cuDNN has it; whether an algorithm adds with atomics, in no
 // fixed order; the positions of its operands (-1: none); cuDNN's functions.
 
 struct ForwardConvolution {
+  static constexpr KernelKind kind = KernelKind::convolutionForward;
   using Algorithm = cudnn::ForwardAlgorithm;
   static constexpr std::array direct{Algorithm::implicitPrecomputedGemm, Algorithm::implicitGemm, Algorithm::gemm};
   static constexpr bool atomic(Algorithm) { return false; }
@@ -41,6 +37,7 @@ struct ForwardConvolution {
 };
 
 struct BackwardDataConvolution {
+  static constexpr KernelKind kind = KernelKind::convolutionBackwardData;
   using Algorithm = cudnn::BackwardDataAlgorithm;
   static constexpr std::array direct{Algorithm::implicitGemm};
   static constexpr bool atomic(Algorithm algorithm) { return algorithm == Algorithm::atomic; }
@@ -64,6 +61,7 @@ struct BackwardDataConvolution {
 };
 
 struct BackwardWeightsConvolution {
+  static constexpr KernelKind kind = KernelKind::convolutionBackwardWeights;
   using Algorithm = cudnn::BackwardFilterAlgorithm;
   static constexpr std::array direct{Algorithm::implicitGemm};
   static constexpr bool atomic(Algorithm algorithm) { return algorithm == Algorithm::atomic || algorithm == Algorithm::atomicPrecomputed; }
@@ -85,5 +83,20 @@ struct BackwardWeightsConvolution {
                                                   algorithm, t.workspace, t.workspaceBytes, &zero, d.weights(), t.weights);
   }
 };
+
+// body(Direction{}) for the kernel's.
+template <class Body>
+auto withDirection(KernelKind kind, const Body& body) {
+  switch (kind) {
+    case KernelKind::convolutionForward:
+      return body(ForwardConvolution{});
+    case KernelKind::convolutionBackwardData:
+      return body(BackwardDataConvolution{});
+    case KernelKind::convolutionBackwardWeights:
+      return body(BackwardWeightsConvolution{});
+    default:
+      throw Failure(std::string(kernelInfo(kind).name) + " is no convolution");
+  }
+}
 
 }  // namespace tilefold::cuda

@@ -103,10 +103,4 @@ struct Performance {
      const void* destinationGradient, ConvolutionDescriptor convolution, BackwardFilterAlgorithm, void* workspace,                        \
      std::size_t workspaceBytes, const void* beta, FilterDescriptor weights, void* weightGradient))
 
-struct Api {
-#define TILEFOLD_MEMBER(name, result, arguments) result(*name) arguments = nullptr;
-  TILEFOLD_CUDNN_FUNCTIONS(TILEFOLD_MEMBER)
-#undef TILEFOLD_MEMBER
-};
-
 }  // namespace tilefold::cuda::cudnn

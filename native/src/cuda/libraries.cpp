@@ -27,6 +27,7 @@ Libraries::Libraries(cudaStream_t compute) {
 #undef TILEFOLD_RESOLVE
 #define TILEFOLD_RESOLVE(name, result, arguments) dnn.resolve(#name, dnn_.name);
   TILEFOLD_CUDNN_FUNCTIONS(TILEFOLD_RESOLVE)
+  TILEFOLD_CUDNN_GRAPH_FUNCTIONS(TILEFOLD_RESOLVE)
 #undef TILEFOLD_RESOLVE
   if (dnn_.cudnnGetVersion() < 90000)
     throw Failure("the cuda device needs cuDNN 9, but libcudnn.so.9 says that it is " + versionText(dnn_.cudnnGetVersion()));

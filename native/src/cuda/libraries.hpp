@@ -6,7 +6,7 @@
 
 #include "context.hpp"
 #include "cublas_api.hpp"
-#include "cudnn_api.hpp"
+#include "cudnn_graph_api.hpp"
 
 namespace tilefold::cuda {
 

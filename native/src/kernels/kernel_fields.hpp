@@ -20,6 +20,9 @@ constexpr std::int64_t winogradAlgorithm = 1;  // of the cpu device
 constexpr std::int64_t cudnnAlgorithms = 16;   // 16 + n is cuDNN's algorithm n of its direction
 // 32 + n of convolutionBackwardData: cuDNN's forward algorithm n with rotated weights.
 constexpr std::int64_t rotatedAlgorithms = 32;
+// And above: an engine of cuDNN's graphs with its knobs (cuda/engine_configuration.hpp).
+constexpr std::int64_t engineAlgorithms = std::int64_t{1} << 32;
+constexpr std::int64_t mostEngineAlgorithm = (std::int64_t{1} << 52) - 1;
 
 // In place of a class, of a pixel that has a score that is not finite.
 constexpr std::uint8_t noClass = 255;
