@@ -105,12 +105,15 @@ const memoryTable = (rows: readonly E.Either<Refusal, DriverMemory>[]): string =
     'The driver counts for the whole GPU: true where nothing else uses it meanwhile.'
   ].join('\n\n')
 
+/** Of a kernel the first of its name, and the place in it. */
+const shortened = (words: string): string => (words.length <= 200 ? words : `${words.slice(0, 150)}...${words.slice(-45)}`)
+
 const sanitizerTable = (rows: readonly Sanitized[]): string =>
   table(
-    ['tool', 'net', 'precision', 'errors', 'seconds', 'why not'],
+    ['tool', 'net', 'precision', 'errors', 'seconds', 'its words', 'why not'],
     rows.map(({ tool, net, precision, found }) => [
       ...[tool, net, precision],
-      ...makeRows([found], 2, ({ errors, seconds }) => [`${errors}`, seconds.toFixed(1)])[0]!
+      ...makeRows([found], 3, ({ errors, seconds, words }) => [`${errors}`, seconds.toFixed(1), words.map(shortened).join('; ')])[0]!
     ])
   )
 

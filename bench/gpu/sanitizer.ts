@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import * as E from 'fp-ts/Either'
-import { describeEnd, runProgram } from './bounded'
+import { type ProcessResult, describeEnd, runProgram } from './bounded'
 import { lanes, untimedAtOnce } from './at-once'
 import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
@@ -13,7 +13,14 @@ export interface Sanitized {
   readonly tool: 'memcheck' | 'racecheck'
   readonly net: string
   readonly precision: CheckPrecision
-  readonly found: E.Either<Refusal, { readonly errors: number; readonly seconds: number }>
+  readonly found: E.Either<Refusal, Found>
+}
+
+interface Found {
+  readonly errors: number
+  readonly seconds: number
+  /** Its first words on the errors, and how the steps ended where they did not run to their end. */
+  readonly words: readonly string[]
 }
 
 const name = 'compute-sanitizer'
@@ -46,6 +53,17 @@ const sanitizer = (): string | undefined => {
 
 const cli = join(__dirname, '..', '..', 'src', 'cli.js')
 
+const mostWords = 8
+
+/** Neither its banner, nor where the host was, nor that it counts. */
+const isOfAnError = (words: string): boolean =>
+  words !== '' && !/^(COMPUTE-SANITIZER|Saved host backtrace|Host Frame|in \/|\w+ SUMMARY:|Target application returned)/.test(words)
+
+const wordsOf = (ended: ProcessResult): readonly string[] => {
+  const all = [...(ended.stdout + ended.stderr).matchAll(/^={9}(.*)$/gm)].map(([, words]) => words!.trim()).filter(isOfAnError)
+  return [...all.slice(0, mostWords), ...(ended.status === 0 ? [] : [`The steps: ${describeEnd(ended)}`])]
+}
+
 type Tool = (typeof tools)[number]
 
 const run = async (
@@ -62,7 +80,7 @@ const run = async (
   const errors = summaries.reduce((sum, [, count]) => sum + Number(count), 0)
   // Steps that did not run to their end are not clean; what was found in them stands.
   return errors > 0 || (summaries.length > 0 && ended.status === 0)
-    ? E.right({ errors, seconds: ended.seconds })
+    ? E.right({ errors, seconds: ended.seconds, words: errors > 0 ? wordsOf(ended) : [] })
     : E.left(refusal(describeEnd(ended)))
 }
 

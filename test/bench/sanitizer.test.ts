@@ -5,7 +5,7 @@ import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { deadlineIn } from '../../bench/gpu/deadline'
-import { runSanitizer } from '../../bench/gpu/sanitizer'
+import { type Sanitized, runSanitizer } from '../../bench/gpu/sanitizer'
 import { chooseScale } from '../../bench/gpu/scale'
 import { temporaryFolder } from '../src/temporary-folder'
 
@@ -21,13 +21,16 @@ const check = {
   scale: chooseScale('cuda', 'quick')
 } as const
 
-/** The errors or the complaint of each run in which compute-sanitizer does this. */
-const found = async (does: string): Promise<readonly (number | string)[]> => {
+/** Of each run in which compute-sanitizer does this. */
+const rowsOf = async (does: string): Promise<readonly Sanitized[]> => {
   writeFileSync(join(folder, 'compute-sanitizer'), `#!/bin/sh\necho "$*" >> ${folder}/calls\n${does}\n`)
   chmodSync(join(folder, 'compute-sanitizer'), 0o755)
-  const rows = await runSanitizer(check, deadlineIn(60))
-  return rows.map(({ found }) => (E.isRight(found) ? found.right.errors : found.left.message))
+  return runSanitizer(check, deadlineIn(60))
 }
+
+/** The errors or the complaint of each run. */
+const found = async (does: string): Promise<readonly (number | string)[]> =>
+  (await rowsOf(does)).map(({ found }) => (E.isRight(found) ? found.right.errors : found.left.message))
 
 test('a quick check runs one net a precision', async () => {
   writeFileSync(join(folder, 'compute-sanitizer'), '#!/bin/sh\nexit 1\n')
@@ -47,6 +50,30 @@ test('steps that fail are not clean, and what was found in them stands', async (
   const clean = await found('echo "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)"; echo "no device" >&2; exit 1')
   for (const complaint of clean) assert.is(complaint, 'no device')
   assert.equal(await found('echo "========= RACECHECK SUMMARY: 2 hazards displayed (2 errors, 0 warnings)"; exit 1'), [2, 2, 2, 2, 2, 2])
+})
+
+test('what it says of the errors is kept, and how the steps ended', async () => {
+  const says = `cat <<'END'
+========= COMPUTE-SANITIZER
+step 1/3  2.31 s
+========= Error: Race reported between Write access at void tilefold::cuda::sum<double>(T1 *)+0x90
+=========     and Read access at void tilefold::cuda::sum<double>(T1 *)+0x100 [7168 hazards]
+=========     Saved host backtrace up to driver entry point at kernel launch time
+=========         Host Frame: cudaLaunchKernelExC [0x743fb] in tilefold.node
+=========                in /opt/tilefold.node
+=========
+========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
+END`
+  const [race, access] = [
+    'Error: Race reported between Write access at void tilefold::cuda::sum<double>(T1 *)+0x90',
+    'and Read access at void tilefold::cuda::sum<double>(T1 *)+0x100 [7168 hazards]'
+  ]
+  const kept = await rowsOf(says)
+  for (const { found } of kept) assert.equal(E.isRight(found) && found.right.words, [race, access])
+  const [failed] = await rowsOf(`${says}\necho "too many resources" >&2; exit 1`)
+  assert.equal(E.isRight(failed!.found) && failed!.found.right.words, [race, access, 'The steps: too many resources'])
+  const [clean] = await rowsOf('echo "========= ERROR SUMMARY: 0 errors"')
+  assert.equal(E.isRight(clean!.found) && clean!.found.right.words, [])
 })
 
 const calls = (): readonly string[] => readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n')

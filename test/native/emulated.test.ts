@@ -29,6 +29,7 @@ const run = (command: string, args: readonly string[], environment: NodeJS.Proce
 
 /** The suite's files, with the draws of each property: three times as many in the long tests. */
 const files: Readonly<Record<string, number>> = {
+  'golden/branching': 0,
   'golden/operations': 0,
   'properties/awkward-graphs': 0,
   'properties/bf16': 5,
@@ -36,6 +37,7 @@ const files: Readonly<Record<string, number>> = {
   'properties/not-a-number': 0,
   'properties/repeated-tiles': 20,
   'properties/tiled-equals-untiled': 10,
+  'properties/virtual': 10,
   ...(hasLauncher && { 'src/gpu-launched-ranks': 0 }),
   'training/devices': 5,
   'training/gpu-ranks': 3,
