@@ -10,9 +10,7 @@
 namespace tilefold::cuda {
 namespace {
 
-// A warp a row. Half as many threads as a block may have: with all of them each has 64 registers,
-// all of which the exponentials take, and compute-sanitizer needs some to instrument a kernel.
-constexpr int rowsAtOnce = 16, lossThreads = warpThreads * rowsAtOnce;
+constexpr int rowsAtOnce = 32, lossThreads = warpThreads * rowsAtOnce;  // a warp a row
 
 __device__ bool sound(std::int32_t label, std::int64_t classes) { return label >= 0 && label < classes; }
 
