@@ -1,5 +1,7 @@
 #include "bias.hpp"
 
+#include <type_traits>
+
 #include "../kernels/rectifier.hpp"
 #include "element_loop.cuh"
 #include "grid.cuh"
@@ -18,12 +20,15 @@ constexpr int together = packBytes / sizeof(T);  // elements of one access
 // Channels innermost: always so where a channel has one pixel.
 bool innermost(Layout layout, std::int64_t pixels) { return layout == Layout::nhwc || pixels == 1; }
 
-// Elements of a channel lie `pixels` next to each other, those of `channels` channels one after
-// another; `count` packs of n, of channels where `acrossChannels` holds.
+// `count` packs of n elements: of channels where `acrossChannels` holds, else `perChannel` packs of
+// a channel lie next to each other, those of `channels` channels one after another. Single elements
+// may be more than 32 bits count.
 template <int n, bool acrossChannels, class T>
-__global__ void addBias(T* values, const float* bias, float slope, std::uint32_t channels, std::uint32_t pixels, std::uint32_t count) {
+__global__ void addBias(T* values, const float* bias, float slope, std::uint32_t channels, std::uint32_t perChannel, std::uint64_t count) {
+  using Index = std::conditional_t<n == 1, std::uint64_t, std::uint32_t>;
   for (std::uint64_t i = firstIndex(); i < count; i += indexStep()) {
-    const std::uint32_t channel = static_cast<std::uint32_t>(i) * n / pixels % channels;
+    const auto index = static_cast<Index>(i);
+    const auto channel = static_cast<std::uint32_t>(acrossChannels ? index % (channels / n) * n : index / perChannel % channels);
     Pack<float, n> pack, biases{};
     pack.load(values + i * n);
     if (bias != nullptr) {
@@ -134,17 +139,18 @@ void addBiasAndSlope(cudaStream_t stream, Layout layout, std::int64_t batch, std
   if (biasOrNull == nullptr && slope == 1) return;
   const std::int64_t elements = batch * channels * pixels;
   const bool acrossChannels = innermost(layout, pixels);
-  const std::int64_t perChannel = acrossChannels ? 1 : pixels, whole = acrossChannels ? channels : pixels;
-  const auto launch = [&](auto kernel, std::int64_t count) {
-    launchGrid(stream, "adding a bias", kernel, blocksFor(count), threads, values, biasOrNull, static_cast<float>(slope),
-               static_cast<std::uint32_t>(channels), static_cast<std::uint32_t>(perChannel), static_cast<std::uint32_t>(count));
+  const std::int64_t whole = acrossChannels ? channels : pixels;
+  const auto launch = [&](auto kernel, int n) {
+    launchGrid(stream, "adding a bias", kernel, blocksFor(elements / n), threads, values, biasOrNull, static_cast<float>(slope),
+               static_cast<std::uint32_t>(channels), static_cast<std::uint32_t>(acrossChannels ? 1 : pixels / n),
+               static_cast<std::uint64_t>(elements / n));
   };
   if (whole % together<T> != 0 || !aligned({values, biasOrNull}))
-    launch(addBias<1, false, T>, elements);
+    launch(addBias<1, false, T>, 1);
   else if (acrossChannels)
-    launch(addBias<together<T>, true, T>, elements / together<T>);
+    launch(addBias<together<T>, true, T>, together<T>);
   else
-    launch(addBias<together<T>, false, T>, elements / together<T>);
+    launch(addBias<together<T>, false, T>, together<T>);
 }
 
 std::int64_t biasGradientPartialBytes(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t pixels) {

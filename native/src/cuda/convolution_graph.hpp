@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "../kernels/kernel_fields.hpp"
+#include "convolution_copies.hpp"
 #include "convolution_tensors.hpp"
 #include "engine_configuration.hpp"
 #include "graph_descriptor.hpp"
-#include "pad.hpp"
 
 namespace tilefold::cuda {
 
@@ -31,8 +31,8 @@ class ConvolutionGraph {
   // `kind` is one of the three convolutions.
   ConvolutionGraph(KernelKind kind, const Convolution& c, const Context& context);
 
-  // The copy of the source that the graph reads, or writes, in its place.
-  const std::optional<PadBox>& copy() const { return copy_; }
+  // Of an image, whose few channels are padded to as many as tensor cores take at once.
+  const ConvolutionCopies& copies() const { return copies_; }
 
   // Those that cuDNN's heuristics name, fastest first, of engines that give the same bits at every
   // launch and sum products as they stand; all are remembered. None where no engine computes this.
@@ -45,7 +45,7 @@ class ConvolutionGraph {
   std::vector<EngineConfiguration> named(cudnn::HeuristicMode mode) const;
 
   Context context_;
-  std::optional<PadBox> copy_;
+  ConvolutionCopies copies_;
   std::vector<GraphDescriptor> parts_;
   std::optional<GraphDescriptor> graph_;  // none where cuDNN refuses it
 };
