@@ -6,9 +6,12 @@ PyTorch beside Tilefold on one device: VGG-16 (head gap) and ResNet-50 as gpu/ch
 The first line, {"ready": true, "version", "device", "memoryBytes"}, comes when torch is loaded. Then, for each line read:
 
 - {"kind": "train", "model", "classes", "parameters", "batch", "size", "mode", "segments", "format", "precision", "memoryBytes", "steps"}:
-  whole training steps (SGD with momentum 0.9) of vgg16 or resnet50, which must have so many parameters, on noise of batch images of
+  whole training steps (SGD with momentum 0.9) of vgg16, resnet50 or a network of torchvision that segments, which must have so many
+  parameters, on noise of batch images of
   size x size pixels, held to memoryBytes (what the driver needs aside; null: the whole card); mode is plain, checkpoint
   (checkpoint_sequential of so many segments) or offload (save_on_cpu from pinned memory). Answers {"ms": [...], "peakBytes", "loss"}.
+- {"kind": "prepare", ... as train, "compile", "warm"}: keeps such a step, compiled by torch.compile where "compile" says so, after so many
+  steps to warm it up. Answers {"prepared": true}; then {"kind": "steps", "steps"} answers as train does.
 - {"kind": "gradients", "weights", "batch", "precision", "out"}: safetensors in and out as `tilefold gradients` has them, of VGG-16;
   precision may be float64 too. Answers {"loss"}.
 - {"kind": "memory"}: answers {"usedBytes"}, what the driver counts on the whole card.
@@ -26,7 +29,7 @@ import sys
 import time
 
 from pytorch_resnet50 import resnet50
-from pytorch_step import say, vgg16
+from pytorch_step import say, scores_of, torchvision_model, vgg16
 
 import torch
 from torch import nn
@@ -86,7 +89,9 @@ class Peer:
     def model_of(self, request):
         # A segment that begins with a rectifier in place would overwrite its checkpoint.
         inplace = request['mode'] != 'checkpoint'
-        model = resnet50(request['classes']) if request['model'] == 'resnet50' else vgg16(request['classes'], inplace)
+        own = {'resnet50': lambda: resnet50(request['classes']), 'vgg16': lambda: vgg16(request['classes'], inplace)}
+        name = request['model']
+        model = own[name]() if name in own else torchvision_model(name, request['classes'])
         count = sum(parameter.numel() for parameter in model.parameters())
         if count != request['parameters']:
             raise RuntimeError(f"{request['model']} has {count} parameters here, not {request['parameters']}")
@@ -99,7 +104,7 @@ class Peer:
         with offload:
             return model(image)
 
-    def train(self, request):
+    def prepare(self, request):
         self.set_precision(request['precision'])
         # The fastest of cuDNN's algorithms, tried out in the first step, is PyTorch at its best.
         torch.backends.cudnn.benchmark = True
@@ -110,22 +115,42 @@ class Peer:
         torch.manual_seed(1)
         memory_format = torch.channels_last if request['format'] == 'channels_last' else torch.contiguous_format
         model = self.model_of(request).to(device=self.device, memory_format=memory_format)
+        run = torch.compile(model) if request.get('compile') else model
         batch, size = request['batch'], request['size']
         image = torch.randn(batch, 3, size, size, device=self.device).to(memory_format=memory_format)
-        target = torch.zeros(batch, dtype=torch.int64, device=self.device)
+        pixels = () if request['model'] in ('vgg16', 'resnet50') else (size, size)
+        target = torch.zeros(batch, *pixels, dtype=torch.int64, device=self.device)
         optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
-        times, loss = [], None
-        for _ in range(request['steps']):
+
+        def step():
             self.synchronize()
             start = time.perf_counter()
             optimizer.zero_grad(set_to_none=True)
             with self.mixed(request['precision']):
-                loss = nn.functional.cross_entropy(self.forward(model, image, request), target)
+                loss = nn.functional.cross_entropy(scores_of(self.forward(run, image, request)), target)
             loss.backward()
             optimizer.step()
             self.synchronize()
-            times.append((time.perf_counter() - start) * 1000)
+            return (time.perf_counter() - start) * 1000, loss
+
+        for _ in range(request.get('warm', 0)):
+            step()
+        self.step = step
+        return {'prepared': True}
+
+    def steps(self, request):
+        times, loss = [], None
+        for _ in range(request['steps']):
+            ms, loss = self.step()
+            times.append(ms)
         return {'ms': times, 'peakBytes': torch.cuda.max_memory_reserved() if self.cuda else None, 'loss': loss.item()}
+
+    def train(self, request):
+        self.prepare(request)
+        try:
+            return self.steps(request)
+        finally:
+            self.step = None
 
     def gradients(self, request):
         self.set_precision(request['precision'])
@@ -152,7 +177,7 @@ class Peer:
         write_tensors(request['out'], {'loss': loss, 'grad.input': image.grad, **gradients})
         return {'loss': loss.item()}
 
-    def memory(self):
+    def memory(self, _):
         if not self.cuda:
             raise RuntimeError('the cpu has no driver that counts its memory')
         free, total = torch.cuda.mem_get_info()
@@ -166,7 +191,8 @@ class Peer:
     def answer(self, request):
         try:
             kind = request['kind']
-            return self.memory() if kind == 'memory' else self.train(request) if kind == 'train' else self.gradients(request)
+            kinds = {'memory': self.memory, 'train': self.train, 'prepare': self.prepare, 'steps': self.steps, 'gradients': self.gradients}
+            return kinds[kind](request)
         except (RuntimeError, MemoryError) as error:
             text = str(error).strip()
             memory = isinstance(error, (MemoryError, torch.cuda.OutOfMemoryError)) or 'out of memory' in text

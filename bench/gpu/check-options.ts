@@ -15,12 +15,13 @@ export type CheckPrecision = (typeof gpuPrecisions)[number]
  * does not take the next ones may.
  */
 export const shares = {
-  suite: 0.24,
-  parity: 0.08,
+  suite: 0.2,
+  parity: 0.07,
   sanitizer: 0.08,
-  predictions: 0.14,
-  benchmarks: 0.22,
-  launchOverhead: 0.08,
+  predictions: 0.1,
+  networks: 0.19,
+  benchmarks: 0.14,
+  launchOverhead: 0.06,
   overlap: 0.04,
   batches: 0.09,
   driverMemory: 0.03
@@ -34,11 +35,12 @@ export const partNames = Object.keys(shares) as readonly PartName[]
 
 /** How the check is called, and what it does. */
 export const usage = `gpu-check [${modes.join('|')}] [--parts PART,...] [--precision ${gpuPrecisions.join('|')}]
-          [--python python3] [--minutes N] [--device cuda|cpu]
+          [--compile] [--python python3] [--minutes N] [--device cuda|cpu]
 
 Runs the device suite, compares gradients with float64, measures and records the GPU, and times VGG-16 and growing batches of ResNet-50 beside
 the PyTorch that python3 has, and what tiles, transfers and memory cost; quick takes at most 8 minutes, tiny goes through everything at tiny
-sizes, as --device cpu does, to test the check. --parts leaves out all others of ${partNames.join(', ')}. Writes gpu-check.json, gpu-check.md, which begins with verdicts, and for each precision
+sizes, as --device cpu does, to test the check. --parts leaves out all others of ${partNames.join(', ')}.
+--compile lets torch.compile work at the networks first, in up to four minutes more. Writes gpu-check.json, gpu-check.md, which begins with verdicts, and for each precision
 gpu-check-PRECISION.json, a device file, into the working folder.`
 
 /** What is checked, and how much of it. */
@@ -48,6 +50,8 @@ export interface Check {
   readonly precisions: readonly CheckPrecision[]
   /** In the order in which they run. */
   readonly parts: readonly PartName[]
+  /** Whether PyTorch's networks are compiled too. */
+  readonly compile: boolean
   readonly python: string
   readonly minutes: number
   readonly scale: Scale
@@ -62,6 +66,7 @@ const oneOf = <const A extends string>(what: string, text: string, values: reado
 const options = {
   precision: { type: 'string' },
   parts: { type: 'string', default: partNames.join(',') },
+  compile: { type: 'boolean', default: false },
   python: { type: 'string', default: 'python3' },
   minutes: { type: 'string' },
   device: { type: 'string', default: process.env.TILEFOLD_CHECK_DEVICE ?? 'cuda' },
@@ -72,7 +77,7 @@ const options = {
 export const checkOptions = (args: readonly string[]): E.Either<string, Check | undefined> =>
   pipe(
     E.tryCatch(() => parseArgs({ args: [...args], options, allowPositionals: true }), errorReason),
-    E.chain(({ values: { precision, parts, python, minutes, device: deviceName, help }, positionals }) =>
+    E.chain(({ values: { precision, parts, compile, python, minutes, device: deviceName, help }, positionals }) =>
       help
         ? E.right(undefined)
         : pipe(
@@ -105,6 +110,7 @@ export const checkOptions = (args: readonly string[]): E.Either<string, Check | 
                 ? E.right(Number(minutes ?? scale.minutes))
                 : E.left(`--minutes is ${minutes}, not a number above zero`)
             ),
+            E.let('compile', () => compile),
             E.let('python', () => python)
           )
     )

@@ -17,6 +17,7 @@ import { runDriverMemory } from './driver-memory'
 import { gpuMissing } from './find-gpu'
 import { runLaunchOverhead } from './launch-overhead'
 import { markdown, verdictTable } from './markdown'
+import { compileWorkloads, runNetworks } from './networks'
 import { runOverlap } from './overlap'
 import { makeManifest } from './packages'
 import { runParity } from './parity'
@@ -71,6 +72,7 @@ const runCheck = async (check: Check, deadline: Deadline): Promise<Report> => {
   ): Promise<void> => {
     if (check.parts.includes(name)) report = write({ ...report, [name]: await part(title, () => found(until(name))) })
   }
+  const compiled = check.compile && check.parts.includes('networks') ? compileWorkloads(check) : []
   // Torch takes its time to load from a cold disk; the suite is not timed.
   const [pytorch] = await Promise.all([
     startPytorch(check.python, check.device),
@@ -84,6 +86,7 @@ const runCheck = async (check: Check, deadline: Deadline): Promise<Report> => {
     // First of all that is timed: later plans choose by the times that it measures.
     await run('predictions', 'profiles', (end) => runPredictions(check, end))
     const profiles = report.predictions !== undefined && E.isRight(report.predictions.found) ? report.predictions.found.right : []
+    await run('networks', 'networks', (end) => runNetworks(check, pytorch, compiled, end))
     await run('benchmarks', 'training steps', (end) => runBenchmarks(check, pytorch, end))
     await run('launchOverhead', '16 x 16 tiles', (end) => runLaunchOverhead(check, end))
     await run('overlap', 'transfers', (end) => runOverlap(check, profiles, end))
@@ -92,6 +95,8 @@ const runCheck = async (check: Check, deadline: Deadline): Promise<Report> => {
     return report
   } finally {
     if (E.isRight(pytorch)) pytorch.right.close()
+    // Those whose turn never came.
+    compiled.forEach(({ peer }) => void peer.then((one) => E.isRight(one) && one.right.close()))
   }
 }
 

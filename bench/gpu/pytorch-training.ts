@@ -26,7 +26,7 @@ export type Way = (typeof ways)['all'][number]
 
 /** Some training steps of PyTorch's. */
 export interface Training {
-  readonly model: 'vgg16' | 'resnet50'
+  readonly model: 'vgg16' | 'resnet50' | 'deeplabv3_resnet50'
   readonly classes: number
   readonly batch: number
   /** Height and width of an image. */
@@ -45,12 +45,30 @@ const Trained = t.type({ ms: t.readonlyArray(t.number), peakBytes: t.union([t.nu
 export type Trained = t.TypeOf<typeof Trained>
 
 /** What our model learns: PyTorch's must have as many parameters, or it is another. */
-const parametersOf = ({ model, classes, batch, size }: Training): E.Either<Refusal, number> => {
+const parametersOf = ({ model, classes, batch, size }: Omit<Training, 'steps'>): E.Either<Refusal, number> => {
   const graph = buildGraph(builtIn[model]!({ classes }), [batch, 3, size, size])
   if (E.isLeft(graph)) return E.left(refusal(graph.left.message))
   const learnt = graph.right.parameters.filter(isTrainable)
   return E.right(learnt.reduce((sum, { shape }) => sum + shape.reduce((count, extent) => count * extent, 1), 0))
 }
+
+const Prepared = t.type({ prepared: t.literal(true) })
+
+/** Compiles a training step in a process of PyTorch of its own, and warms it up. */
+export const prepareCompiled = async (
+  { ask }: Pytorch,
+  { name: _, ...way }: Way,
+  training: Omit<Training, 'steps'>,
+  seconds: number
+): Promise<E.Either<Refusal, unknown>> => {
+  const parameters = parametersOf(training)
+  if (E.isLeft(parameters)) return parameters
+  return ask(Prepared, { kind: 'prepare', compile: true, warm: 3, ...way, ...training, parameters: parameters.right }, seconds)
+}
+
+/** Runs steps of what was prepared. */
+export const stepPrepared = ({ ask }: Pytorch, steps: number, seconds: number): Promise<E.Either<Refusal, Trained>> =>
+  ask(Trained, { kind: 'steps', steps }, seconds)
 
 /** Runs some training steps in the process of PyTorch, within so many seconds. */
 export const trainPytorch = async (

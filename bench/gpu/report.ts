@@ -5,6 +5,7 @@ import type { Row } from './benchmark'
 import type { Check } from './check-options'
 import type { DriverMemory } from './driver-memory'
 import type { LaunchOverhead } from './launch-overhead'
+import type { NetworkStep } from './networks'
 import type { Overlap } from './overlap'
 import type { Error64, Parity } from './parity'
 import type { Profiled } from './predictions'
@@ -26,6 +27,7 @@ export interface Report {
   readonly pytorch: E.Either<Refusal, { readonly version: string; readonly device: string; readonly memoryBytes: number | null }>
   readonly suite?: Part<readonly Tested[]>
   readonly parity?: Part<readonly Parity[]>
+  readonly networks?: Part<readonly NetworkStep[]>
   readonly benchmarks?: Part<readonly Row[]>
   readonly predictions?: Part<readonly E.Either<Refusal, Profiled>[]>
   readonly overlap?: Part<readonly E.Either<Refusal, Overlap>[]>

@@ -1,3 +1,5 @@
+import type { Workload } from './networks'
+
 const gibibyte = 2 ** 30
 const mebibyte = 2 ** 20
 
@@ -49,6 +51,8 @@ export interface Scale {
   readonly predictedSize: number
   readonly predictedPercent: number
   readonly swappedPercent: number
+  /** Networks whose steps are timed beside PyTorch's. */
+  readonly workloads: readonly Workload[]
   /** How many images of which height and width a network takes, in one arena. */
   readonly batches: {
     readonly network: BatchedNetwork
@@ -91,6 +95,14 @@ const cellsOf = (sizes: readonly number[], arenas: readonly (number | null)[]): 
 const paperArenas = [11 * gibibyte, 40 * gibibyte]
 const largest = 20_480
 
+const workloads: readonly Workload[] = [
+  { model: 'resnet50', batch: 64, size: 224 },
+  { model: 'vgg16', batch: 1, size: 1024 },
+  { model: 'resnet50', batch: 1, size: 2048 },
+  { model: 'deeplabv3_resnet50', batch: 2, size: 1024 },
+  { model: 'vgg16', batch: 1, size: 4096 }
+]
+
 const onGpu: Readonly<Record<'quick' | 'full', Scale>> = {
   quick: {
     minutes: 8,
@@ -112,6 +124,7 @@ const onGpu: Readonly<Record<'quick' | 'full', Scale>> = {
     predictedSize: 1024,
     predictedPercent: 33,
     swappedPercent: 70,
+    workloads,
     batches: { network: resnet50, sizes: [128, 256, 1440], size: 224, arenaBytes: 16 * gibibyte }
   },
   full: {
@@ -127,6 +140,7 @@ const onGpu: Readonly<Record<'quick' | 'full', Scale>> = {
     predictedSize: 1024,
     predictedPercent: 33,
     swappedPercent: 70,
+    workloads,
     batches: { network: resnet50, sizes: [64, 128, 190, 256, 512, 928, 1120, 1248, 1440], size: 224, arenaBytes: 16 * gibibyte }
   }
 }
@@ -145,6 +159,7 @@ const tiny: Scale = {
   predictedSize: 32,
   predictedPercent: 100,
   swappedPercent: 100,
+  workloads: [{ model: 'vgg16', batch: 1, size: 32 }],
   batches: { network: { model: 'vgg16', name: 'VGG-16' }, sizes: [2, 3], size: 32, arenaBytes: 256 * mebibyte }
 }
 

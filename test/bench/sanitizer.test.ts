@@ -16,6 +16,7 @@ const check = {
   device: 'cuda',
   precisions: ['float32'],
   parts: ['sanitizer'],
+  compile: false,
   python: 'python3',
   minutes: 1,
   scale: chooseScale('cuda', 'quick')
