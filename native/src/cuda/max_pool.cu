@@ -8,6 +8,7 @@
 #include "element_loop.cuh"
 #include "families.hpp"
 #include "max_pool.hpp"
+#include "warp.cuh"
 #include "window_axis.cuh"
 
 namespace tilefold::cuda {
@@ -105,19 +106,19 @@ struct Won {
     gradient.load(destinationGradient);
     indices.load(at);
   }
-  __device__ float at(int k, std::int64_t index) const { return indices[k] == index ? gradient[k] : 0.0F; }
+  __device__ float at(int k, std::int32_t index) const { return indices[k] == index ? gradient[k] : 0.0F; }
 };
 
-template <int n, class T, class Index>
+template <class T, class Index>
 void backwardOf(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices, T* sourceGradient) {
-  const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
+  const Activation in(p.layout, p.inChannels, p.inHeight, p.inWidth), out(p.layout, p.inChannels, p.outHeight, p.outWidth);
   const WindowAxis rowAxis = WindowAxis::rows(p), columnAxis = WindowAxis::columns(p);
   const std::int64_t inWidth = p.inWidth, outWidth = p.outWidth, places = p.kernelWidth;
-  forEach(context, "maxPoolBackward", p.batch * (p.inChannels / n) * p.inHeight * p.inWidth, [=] __device__(std::int64_t i) {
+  forEach(context, "maxPoolBackward", p.batch * p.inChannels * p.inHeight * p.inWidth, [=] __device__(std::int64_t i) {
     const Place at = in.place(i);
     const std::int64_t plane = out.plane(at.image, at.channel), pixelStride = out.pixelStride();
     const Range rows = rowAxis.over(at.row), columns = columnAxis.over(at.column);
-    Pack<float, n> sum{};
+    float sum = 0;
     for (std::int64_t y = rows.from; y < rows.to; ++y) {
       for (std::int64_t x = columns.from; x < columns.to; ++x) {
         std::int64_t index = at.row * inWidth + at.column;
@@ -126,13 +127,69 @@ void backwardOf(const Context& context, const Pool& p, const T* destinationGradi
           if (ky.remainder != 0 || kx.remainder != 0) continue;
           index = ky.quotient * places + kx.quotient;
         }
-        const std::int64_t from = (plane + (y * outWidth + x) * pixelStride) * n;
+        const std::int64_t from = plane + (y * outWidth + x) * pixelStride;
+        const Won<1> won(destinationGradient + from, indices + from);
+        sum += won.at(0, static_cast<std::int32_t>(index));
+      }
+    }
+    sourceGradient[i] = static_cast<T>(sum);
+  });
+}
+
+// Blocks of pixels of one input row, beside each other, and `lanes` packs of their channels.
+struct RowBlocks {
+  std::int64_t packs, inHeight, inWidth, outHeight, outWidth;
+  int lanes;
+  Divisor byPackBlocks, byColumnBlocks, byRows;
+};
+constexpr int columnsPerBlock = 128;
+
+// backwardOf for n channels of an nhwc tile at once: what divides is found once for a row or a
+// column.
+template <int n, class T, class Index>
+__global__ void __launch_bounds__(blockThreads)
+    gatherRows(RowBlocks b, WindowAxis rowAxis, WindowAxis columnAxis, std::int64_t places, const T* destinationGradient,
+               const Index* indices, T* sourceGradient) {
+  __shared__ Range columns[columnsPerBlock];
+  const Division packBlock = b.byPackBlocks(blockIdx.x), columnBlock = b.byColumnBlocks(packBlock.quotient);
+  const Division at = b.byRows(columnBlock.quotient);
+  const std::int64_t image = at.quotient, row = at.remainder, firstColumn = columnBlock.remainder * columnsPerBlock;
+  const int threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
+  const int count = static_cast<int>(b.inWidth - firstColumn < columnsPerBlock ? b.inWidth - firstColumn : columnsPerBlock);
+  for (int c = thread; c < count; c += threads) columns[c] = columnAxis.over(firstColumn + c);
+  __syncthreads();
+  const std::int64_t pack = packBlock.remainder * b.lanes + thread % b.lanes;
+  if (pack >= b.packs || thread / b.lanes >= threads / b.lanes) return;
+  const Range rows = rowAxis.over(row);
+  for (int c = thread / b.lanes; c < count; c += threads / b.lanes) {
+    const std::int64_t column = firstColumn + c;
+    Pack<float, n> sum{};
+    for (std::int64_t y = rows.from; y < rows.to; ++y) {
+      const Division ky = rowAxis.placeIn(y, row);
+      if (isPlace<Index> && ky.remainder != 0) continue;
+      for (std::int64_t x = columns[c].from; x < columns[c].to; ++x) {
+        const Division kx = columnAxis.placeIn(x, column);
+        if (isPlace<Index> && kx.remainder != 0) continue;
+        const auto index = static_cast<std::int32_t>(isPlace<Index> ? ky.quotient * places + kx.quotient : row * b.inWidth + column);
+        const std::int64_t from = (((image * b.outHeight + y) * b.outWidth + x) * b.packs + pack) * n;
         const Won<n> won(destinationGradient + from, indices + from);
         for (int k = 0; k < n; ++k) sum[k] += won.at(k, index);
       }
     }
-    sum.store(sourceGradient + i * n);
-  });
+    sum.store(sourceGradient + (((image * b.inHeight + row) * b.inWidth + column) * b.packs + pack) * n);
+  }
+}
+
+template <int n, class T, class Index>
+void backwardRows(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices, T* sourceGradient) {
+  const std::int64_t packs = p.inChannels / n, packBlocks = (packs + blockThreads - 1) / blockThreads;
+  const std::int64_t lanes = (packs + packBlocks - 1) / packBlocks, columnBlocks = (p.inWidth + columnsPerBlock - 1) / columnsPerBlock;
+  const std::int64_t items = lanes * std::min<std::int64_t>(p.inWidth, columnsPerBlock);
+  const auto threads = static_cast<int>(std::min<std::int64_t>((items + warpThreads - 1) / warpThreads * warpThreads, blockThreads));
+  launchKernel(context, "maxPoolBackward", gatherRows<n, T, Index>, p.batch * p.inHeight * columnBlocks * packBlocks, threads,
+               RowBlocks{packs, p.inHeight, p.inWidth, p.outHeight, p.outWidth, static_cast<int>(lanes), Divisor(packBlocks),
+                         Divisor(columnBlocks), Divisor(p.inHeight)},
+               WindowAxis::rows(p), WindowAxis::columns(p), p.kernelWidth, destinationGradient, indices, sourceGradient);
 }
 
 template <int n, class T, class Index>
@@ -174,11 +231,12 @@ void backwardSquares(const Context& context, const Pool& p, const T* destination
 
 template <class T, class Index>
 void maxPoolForward(const Context& context, const Pool& p, const T* source, T* destination, Index* indices) {
+  constexpr int width = packBytes / sizeof(T);
   const bool packs = aligned({source, destination, indices});
   if (tilesInput(p) && !channelsLast(p) && packs && p.outWidth % 2 == 0)
     forwardPairs<2>(context, p, source, destination, indices);
-  else if (channelsLast(p) && packs && p.inChannels % packWidth == 0)
-    forwardOf<packWidth>(context, p, source, destination, indices);
+  else if (channelsLast(p) && packs && p.inChannels % width == 0)
+    forwardOf<width>(context, p, source, destination, indices);
   else
     forwardOf<1>(context, p, source, destination, indices);
 }
@@ -187,16 +245,17 @@ void maxPoolForward(const Context& context, const Pool& p, const T* source, T* d
 template <class T, class Index>
 void maxPoolBackward(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices,
                      T* sourceGradient) {
+  constexpr int width = packBytes / sizeof(T);
   const bool packs = aligned({destinationGradient, indices, sourceGradient});
-  const bool channelPacks = channelsLast(p) && packs && p.inChannels % packWidth == 0;
+  const bool channelPacks = channelsLast(p) && packs && p.inChannels % width == 0;
   if (tilesInput(p) && !channelsLast(p) && packs && p.outWidth % 2 == 0)
     backwardPairs<2>(context, p, destinationGradient, indices, sourceGradient);
   else if (tilesInput(p) && channelPacks)
-    backwardSquares<packWidth>(context, p, destinationGradient, indices, sourceGradient);
+    backwardSquares<width>(context, p, destinationGradient, indices, sourceGradient);
   else if (channelPacks)
-    backwardOf<packWidth>(context, p, destinationGradient, indices, sourceGradient);
+    backwardRows<width>(context, p, destinationGradient, indices, sourceGradient);
   else
-    backwardOf<1>(context, p, destinationGradient, indices, sourceGradient);
+    backwardOf(context, p, destinationGradient, indices, sourceGradient);
 }
 
 template <class T, class Index>

@@ -40,7 +40,7 @@ void backward(const Context& context, const Normalise& n, const NormaliseOperand
   const T* source = sums == nullptr && n.slope == 1 ? operands.gradient : operands.source;
   const T* gradient = operands.gradient;
   const float slope = static_cast<float>(n.slope);
-  forEachOfChannels<T>(
+  forEachOfChannels<T, 2>(
       context, "normaliseBackward", n, n.perImage, {source, gradient, sourceGradient},
       [=] __device__(std::int64_t image, std::int64_t channel) { return gradientConstants(n, operands, sums, image, channel); },
       [=] __device__(auto values, std::int64_t i) {
@@ -66,7 +66,7 @@ template <class T>
 void normaliseForward(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, T* destination) {
   const T* source = operands.source;
   const float slope = static_cast<float>(n.slope);
-  forEachOfChannels<T>(
+  forEachOfChannels<T, 3>(
       context, "normaliseForward", n, n.perImage, {source, destination},
       [=] __device__(std::int64_t image, std::int64_t channel) { return operands.normaliser(n, image, channel); },
       [=] __device__(auto values, std::int64_t i) {

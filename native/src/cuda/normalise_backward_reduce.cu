@@ -10,21 +10,29 @@
 namespace tilefold::cuda {
 namespace {
 
+template <class Values>
+struct ReduceTerms {
+  Values values, passed;
+};
+
 template <class T>
 void normaliseBackwardReduce(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, GradientSums* sums) {
   const T *source = operands.source, *gradient = operands.gradient;
   const float slope = static_cast<float>(n.slope);
   // A row for each channel.
-  forEachRowSum<T>(
+  forEachRowSum<T, 4>(
       context, "normaliseBackwardReduce", StatisticsRows(n, n.channels, n.perImage), {source, gradient},
       [=] __device__(const StatisticsRow& row) { return operands.normaliser(n, row.image, row.group); },
-      [=] __device__(auto values, std::int64_t i, const auto& normaliser, const auto& add) {
-        auto passed = values;
-        values.load(source + i);
-        passed.load(gradient + i);
-        for (int k = 0; k < values.width; ++k) {
-          const double dy = static_cast<double>(rectified(normaliser(k)(values[k]), passed[k], slope));
-          add(k, dy, dy * static_cast<double>(values[k] - normaliser(k).mean));
+      [=] __device__(auto values, std::int64_t i) {
+        ReduceTerms<decltype(values)> terms{};
+        terms.values.load(source + i);
+        terms.passed.load(gradient + i);
+        return terms;
+      },
+      [=] __device__(const auto& terms, std::int64_t, const auto& normaliser, const auto& add) {
+        for (int k = 0; k < terms.values.width; ++k) {
+          const float dy = rectified(normaliser(k)(terms.values[k]), terms.passed[k], slope);
+          add(k, dy, dy * (terms.values[k] - normaliser(k).mean));
         }
       },
       [=] __device__(const StatisticsRow& row, double sum, double product) {

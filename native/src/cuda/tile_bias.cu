@@ -27,7 +27,7 @@ struct ChannelTerms {
 
 template <class T>
 void addBias(const Context& context, const Tile& t, const float* bias, T* destination) {
-  forEachOfChannels<T>(
+  forEachOfChannels<T, 3>(
       context, "addBias", t, false, {destination}, [=] __device__(std::int64_t, std::int64_t channel) { return bias[channel]; },
       [=] __device__(auto values, std::int64_t i) {
         values.load(destination + i);
