@@ -30,6 +30,7 @@ const run = (command: string, args: readonly string[], environment: NodeJS.Proce
 /** The suite's files, with the draws of each property: three times as many in the long tests. */
 const files: Readonly<Record<string, number>> = {
   'golden/operations': 0,
+  'native/normalisation': 0,
   'properties/awkward-graphs': 0,
   'properties/bf16': 5,
   'properties/fused-rectifier': 0,

@@ -59,15 +59,12 @@ struct PixelBlocks {
   Divisor byChannelBlocks, byPixelBlocks;
 };
 
-// How many pixels a thread loads before it stores the first of them: as its registers hold.
-template <class Loaded>
-constexpr int pixelsAhead = sizeof(Loaded) > 64 ? 2 : 4;
+// Pixels that a thread loads before it stores the first of them.
+constexpr int pixelsAhead = 4;
 
 template <int n, int resident, class Of, class Read, class Write>
 __global__ void __launch_bounds__(blockThreads, resident) visitPixels(PixelBlocks b, Of of, Read read, Write write) {
   using Constants = decltype(of(std::int64_t{}, std::int64_t{}));
-  using Loaded = decltype(read(Pack<float, n>{}, std::int64_t{}));
-  constexpr int ahead = pixelsAhead<Loaded>;
   alignas(Constants) __shared__ unsigned char storage[channelsPerBlock * sizeof(Constants)];
   auto* const constants = reinterpret_cast<Constants*>(storage);
   const Division channelBlock = b.byChannelBlocks(blockIdx.x), pixelBlock = b.byPixelBlocks(channelBlock.quotient);
@@ -79,12 +76,12 @@ __global__ void __launch_bounds__(blockThreads, resident) visitPixels(PixelBlock
   std::int64_t pixel = begin + row;
   const auto inside = [&](int k) { return pixel + k * rows < end; };
   const auto place = [&](int k) { return (image * b.pixels + pixel + k * rows) * b.channels + channel; };
-  Loaded loaded[ahead];
+  decltype(read(Pack<float, n>{}, std::int64_t{})) loaded[pixelsAhead];
   // All at once, so that loads overlap, which no compiler may do by itself: source and destination
   // may be one. The first pixel stands for those behind the end.
   const auto load = [&] {
 #pragma unroll
-    for (int k = 0; k < ahead; ++k) loaded[k] = read(Pack<float, n>{}, place(inside(k) ? k : 0));
+    for (int k = 0; k < pixelsAhead; ++k) loaded[k] = read(Pack<float, n>{}, place(inside(k) ? k : 0));
   };
   // Constants take as long to find as the first pixels to arrive.
   if (inside(0)) load();
@@ -96,9 +93,9 @@ __global__ void __launch_bounds__(blockThreads, resident) visitPixels(PixelBlock
   for (int k = 0; k < n; ++k) own[k] = constants[lane * n + k];
   while (true) {
 #pragma unroll
-    for (int k = 0; k < ahead; ++k)
+    for (int k = 0; k < pixelsAhead; ++k)
       if (inside(k)) write(loaded[k], place(k), [&](int at) { return own[at]; });
-    pixel += ahead * rows;
+    pixel += pixelsAhead * rows;
     if (!inside(0)) return;
     load();
   }

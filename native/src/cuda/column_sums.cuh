@@ -1,6 +1,8 @@
 // Pairs of sums over rows of statistics whose elements are neighbours, as channels of nhwc are: in
 // packs of columns.
 #pragma once
+#include <utility>
+
 #include "reduction.cuh"
 #include "statistics_rows.cuh"
 
@@ -13,44 +15,83 @@ constexpr std::int64_t columnBlocks = 132;
 template <int n>
 constexpr int packLanes = n == 1 ? 32 : 8;
 
-// What the threads of a pack's columns add by themselves: every step-th of `length` pixels.
+// What a thread adds by itself for the columns of a pack: every step-th of `length` pixels, `ahead`
+// at a time.
 template <int n, int ahead, class Constants, class Read, class Terms>
-struct ColumnTerms {
-  Constants constants[n];
-  std::int64_t first, stride, length;
-  const Read& read;
-  const Terms& terms;
+class ColumnTerms {
+ public:
+  __device__ ColumnTerms(std::int64_t first, std::int64_t stride, std::int64_t length, std::int64_t begin, std::int64_t step,
+                         const Read& read, const Terms& terms)
+      : first_(first), stride_(stride), length_(length), pixel_(begin), step_(step), read_(read), terms_(terms) {
+    if (inside(0)) load();
+  }
 
-  // `ahead` pixels, all loaded before the first is added. Where they are not `whole`, the first
-  // stands for those behind the end, which are not added.
-  template <bool whole>
-  __device__ void add(Sums<2 * n>& sum, std::int64_t pixel, std::int64_t step) const {
-    decltype(read(Pack<float, n>{}, first)) loaded[ahead];
-    const auto inside = [&](int k) { return whole || pixel + k * step < length; };
-    const auto place = [&](int k) { return first + (inside(k) ? pixel + k * step : pixel) * stride; };
+  // `constants` of the columns: they take as long to find as the first pixels to arrive.
+  __device__ Sums<2 * n> sum(const Constants* constants) {
+    Constants own[n];
+    for (int k = 0; k < n; ++k) own[k] = constants[k];
+    const std::int64_t begin = pixel_;
+    Sums<2 * n> sum{};
+    while (inside(0)) {
+      if (inside(ahead - 1))
+        add<true>(own, sum);
+      else
+        add<false>(own, sum);
+      pixel_ += ahead * step_;
+      if (inside(0)) load();
+    }
+    // What overflows float32 may be finite in double.
+    return finite(sum) ? sum : sumInDouble(own, begin);
+  }
+
+ private:
+  static __device__ bool finite(const Sums<2 * n>& sum) {
+    double zeros = 0;
+    for (int k = 0; k < 2 * n; ++k) zeros += sum.values[k] * 0;
+    return zeros == 0;
+  }
+
+  __device__ Sums<2 * n> sumInDouble(const Constants (&constants)[n], std::int64_t begin) {
+    Sums<2 * n> sum{};
+#pragma unroll 1
+    for (pixel_ = begin; inside(0); pixel_ += step_)
+      terms_(
+          0.0, read_(Pack<float, n>{}, place(0)), place(0), [&](int at) { return constants[at]; },
+          [&](int at, double one, double other) {
+            sum.values[2 * at] += one;
+            sum.values[2 * at + 1] += other;
+          });
+    return sum;
+  }
+
+  __device__ bool inside(int k) const { return pixel_ + k * step_ < length_; }
+  __device__ std::int64_t place(int k) const { return first_ + (pixel_ + k * step_) * stride_; }
+
+  // All before the first is added. It stands for those behind the end, which are not added.
+  __device__ void load() {
 #pragma unroll
-    for (int k = 0; k < ahead; ++k) loaded[k] = read(Pack<float, n>{}, place(k));
+    for (int k = 0; k < ahead; ++k) loaded_[k] = read_(Pack<float, n>{}, place(inside(k) ? k : 0));
+  }
+
+  template <bool whole>
+  __device__ void add(const Constants (&constants)[n], Sums<2 * n>& sum) const {
     float sums[2 * n] = {};
 #pragma unroll
-    for (int k = 0; k < ahead; ++k) {
-      if (!inside(k)) break;
-      terms(
-          loaded[k], place(k), [&](int at) { return constants[at]; },
+    for (int k = 0; k < ahead; ++k)
+      terms_(
+          0.0F, loaded_[k], place(whole || inside(k) ? k : 0), [&](int at) { return constants[at]; },
+          // No branch around what was loaded, or compilers load it behind that.
           [&](int at, float one, float other) {
-            sums[2 * at] += one;
-            sums[2 * at + 1] += other;
+            sums[2 * at] += whole || inside(k) ? one : 0.0F;
+            sums[2 * at + 1] += whole || inside(k) ? other : 0.0F;
           });
-    }
     for (int k = 0; k < 2 * n; ++k) sum.values[k] += static_cast<double>(sums[k]);
   }
 
-  __device__ Sums<2 * n> sum(std::int64_t begin, std::int64_t step) const {
-    Sums<2 * n> sum{};
-    std::int64_t pixel = begin;
-    for (; pixel + (ahead - 1) * step < length; pixel += ahead * step) add<true>(sum, pixel, step);
-    if (pixel < length) add<false>(sum, pixel, step);
-    return sum;
-  }
+  std::int64_t first_, stride_, length_, pixel_, step_;
+  const Read& read_;
+  const Terms& terms_;
+  decltype(std::declval<const Read&>()(Pack<float, n>{}, std::int64_t{})) loaded_[ahead];
 };
 
 // A block sums one slice of the pixels of one group of columns; the last block of a group adds the
@@ -69,14 +110,13 @@ __global__ void __launch_bounds__(sumThreads, 1)
   for (std::int64_t group = blockIdx.x / slices; group < groups; group += gridDim.x / slices) {
     const std::int64_t firstRow = group * columns, ownRow = firstRow + lane * n;
     const bool hasRow = thread < columns && firstRow + thread < rows.count();
+    const bool hasColumns = ownRow < rows.count();
+    ColumnTerms<n, ahead, Constants, Read, Terms> own(hasColumns ? rows.row(ownRow).first : 0, rows.stride(),
+                                                      hasColumns ? rows.length() : 0, slice * (sumThreads / lanes) + row,
+                                                      slices * (sumThreads / lanes), read, terms);
     if (hasRow) constants[thread] = of(rows.row(firstRow + thread));
     __syncthreads();
-    Sum sum{};
-    if (ownRow < rows.count()) {
-      ColumnTerms<n, ahead, Constants, Read, Terms> own{{}, rows.row(ownRow).first, rows.stride(), rows.length(), read, terms};
-      for (int k = 0; k < n; ++k) own.constants[k] = constants[lane * n + k];
-      sum = own.sum(slice * (sumThreads / lanes) + row, slices * (sumThreads / lanes));
-    }
+    Sum sum = own.sum(constants + lane * n);
     sum = sumOfRows<lanes>(sum, shared);
     if (!sumOfSlices<lanes>(sum, group, slice, slices, partials, shared)) continue;
     // A thread for each row: finishing one takes long.

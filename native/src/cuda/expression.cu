@@ -92,8 +92,8 @@ void pointwiseSum(const Context& context, const PointwiseSum& s, const Pointwise
       context, "pointwiseSum", StatisticsRows(s, rows == SumRows::one ? 1 : s.channels, rows == SumRows::imageChannels), {operands.gradient},
       [] __device__(const StatisticsRow& row) { return row.row; },
       [] __device__(auto values, std::int64_t) { return values; },
-      [=] __device__(const auto& values, std::int64_t i, const auto&, const auto& add) {
-        for (int k = 0; k < values.width; ++k) add(k, function(leaves(i + k)), 0.0F);
+      [=] __device__(auto zero, const auto& values, std::int64_t i, const auto&, const auto& add) {
+        for (int k = 0; k < values.width; ++k) add(k, static_cast<decltype(zero)>(function(leaves(i + k))), zero);
       },
       [=] __device__(const StatisticsRow& row, double sum, double) { sums[row.row] = static_cast<Sum>(sum); });
 }

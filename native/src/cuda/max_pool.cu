@@ -109,16 +109,16 @@ struct Won {
   __device__ float at(int k, std::int32_t index) const { return indices[k] == index ? gradient[k] : 0.0F; }
 };
 
-template <class T, class Index>
+template <int n, class T, class Index>
 void backwardOf(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices, T* sourceGradient) {
-  const Activation in(p.layout, p.inChannels, p.inHeight, p.inWidth), out(p.layout, p.inChannels, p.outHeight, p.outWidth);
+  const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
   const WindowAxis rowAxis = WindowAxis::rows(p), columnAxis = WindowAxis::columns(p);
   const std::int64_t inWidth = p.inWidth, outWidth = p.outWidth, places = p.kernelWidth;
-  forEach(context, "maxPoolBackward", p.batch * p.inChannels * p.inHeight * p.inWidth, [=] __device__(std::int64_t i) {
+  forEach(context, "maxPoolBackward", p.batch * (p.inChannels / n) * p.inHeight * p.inWidth, [=] __device__(std::int64_t i) {
     const Place at = in.place(i);
     const std::int64_t plane = out.plane(at.image, at.channel), pixelStride = out.pixelStride();
     const Range rows = rowAxis.over(at.row), columns = columnAxis.over(at.column);
-    float sum = 0;
+    Pack<float, n> sum{};
     for (std::int64_t y = rows.from; y < rows.to; ++y) {
       for (std::int64_t x = columns.from; x < columns.to; ++x) {
         std::int64_t index = at.row * inWidth + at.column;
@@ -127,12 +127,12 @@ void backwardOf(const Context& context, const Pool& p, const T* destinationGradi
           if (ky.remainder != 0 || kx.remainder != 0) continue;
           index = ky.quotient * places + kx.quotient;
         }
-        const std::int64_t from = plane + (y * outWidth + x) * pixelStride;
-        const Won<1> won(destinationGradient + from, indices + from);
-        sum += won.at(0, static_cast<std::int32_t>(index));
+        const std::int64_t from = (plane + (y * outWidth + x) * pixelStride) * n;
+        const Won<n> won(destinationGradient + from, indices + from);
+        for (int k = 0; k < n; ++k) sum[k] += won.at(k, static_cast<std::int32_t>(index));
       }
     }
-    sourceGradient[i] = static_cast<T>(sum);
+    sum.store(sourceGradient + i * n);
   });
 }
 
@@ -144,12 +144,12 @@ struct RowBlocks {
 };
 constexpr int columnsPerBlock = 128;
 
-// backwardOf for n channels of an nhwc tile at once: what divides is found once for a row or a
-// column.
+// backwardOf for n channels of an nhwc tile and windows without dilation: divisions are made for
+// rows and columns alone.
 template <int n, class T, class Index>
 __global__ void __launch_bounds__(blockThreads)
-    gatherRows(RowBlocks b, WindowAxis rowAxis, WindowAxis columnAxis, std::int64_t places, const T* destinationGradient,
-               const Index* indices, T* sourceGradient) {
+    gatherRows(RowBlocks b, WindowAxis rowAxis, WindowAxis columnAxis, std::int64_t places, std::int32_t stride,
+               const T* destinationGradient, const Index* indices, T* sourceGradient) {
   __shared__ Range columns[columnsPerBlock];
   const Division packBlock = b.byPackBlocks(blockIdx.x), columnBlock = b.byColumnBlocks(packBlock.quotient);
   const Division at = b.byRows(columnBlock.quotient);
@@ -161,23 +161,30 @@ __global__ void __launch_bounds__(blockThreads)
   const std::int64_t pack = packBlock.remainder * b.lanes + thread % b.lanes;
   if (pack >= b.packs || thread / b.lanes >= threads / b.lanes) return;
   const Range rows = rowAxis.over(row);
-  for (int c = thread / b.lanes; c < count; c += threads / b.lanes) {
+  const std::int64_t outStep = b.packs * n;
+  const auto gather = [&](int c) {
     const std::int64_t column = firstColumn + c;
+    const Range over = columns[c];
     Pack<float, n> sum{};
     for (std::int64_t y = rows.from; y < rows.to; ++y) {
-      const Division ky = rowAxis.placeIn(y, row);
-      if (isPlace<Index> && ky.remainder != 0) continue;
-      for (std::int64_t x = columns[c].from; x < columns[c].to; ++x) {
-        const Division kx = columnAxis.placeIn(x, column);
-        if (isPlace<Index> && kx.remainder != 0) continue;
-        const auto index = static_cast<std::int32_t>(isPlace<Index> ? ky.quotient * places + kx.quotient : row * b.inWidth + column);
-        const std::int64_t from = (((image * b.outHeight + y) * b.outWidth + x) * b.packs + pack) * n;
+      std::int64_t from = (((image * b.outHeight + y) * b.outWidth + over.from) * b.packs + pack) * n;
+      // What a window here calls this pixel: its place there, one stride less in the next.
+      auto index = static_cast<std::int32_t>(
+          isPlace<Index> ? (row - rowAxis.start(y)) * places + column - columnAxis.start(over.from) : row * b.inWidth + column);
+#pragma unroll 2
+      for (auto left = static_cast<int>(over.to - over.from); left > 0; --left) {
         const Won<n> won(destinationGradient + from, indices + from);
         for (int k = 0; k < n; ++k) sum[k] += won.at(k, index);
+        from += outStep;
+        if (isPlace<Index>) index -= stride;
       }
     }
     sum.store(sourceGradient + (((image * b.inHeight + row) * b.inWidth + column) * b.packs + pack) * n);
-  }
+  };
+  // Columns a stride apart lie below as many windows, so threads of a warp stay together.
+  const int phases = stride < count ? stride : count;
+  for (int phase = 0; phase < phases; ++phase)
+    for (int c = phase + thread / b.lanes * phases; c < count; c += threads / b.lanes * phases) gather(c);
 }
 
 template <int n, class T, class Index>
@@ -189,7 +196,8 @@ void backwardRows(const Context& context, const Pool& p, const T* destinationGra
   launchKernel(context, "maxPoolBackward", gatherRows<n, T, Index>, p.batch * p.inHeight * columnBlocks * packBlocks, threads,
                RowBlocks{packs, p.inHeight, p.inWidth, p.outHeight, p.outWidth, static_cast<int>(lanes), Divisor(packBlocks),
                          Divisor(columnBlocks), Divisor(p.inHeight)},
-               WindowAxis::rows(p), WindowAxis::columns(p), p.kernelWidth, destinationGradient, indices, sourceGradient);
+               WindowAxis::rows(p), WindowAxis::columns(p), p.kernelWidth, static_cast<std::int32_t>(p.strideWidth), destinationGradient,
+               indices, sourceGradient);
 }
 
 template <int n, class T, class Index>
@@ -252,10 +260,12 @@ void maxPoolBackward(const Context& context, const Pool& p, const T* destination
     backwardPairs<2>(context, p, destinationGradient, indices, sourceGradient);
   else if (tilesInput(p) && channelPacks)
     backwardSquares<width>(context, p, destinationGradient, indices, sourceGradient);
-  else if (channelPacks)
+  else if (channelPacks && p.dilationHeight == 1 && p.dilationWidth == 1)
     backwardRows<width>(context, p, destinationGradient, indices, sourceGradient);
+  else if (channelPacks)
+    backwardOf<width>(context, p, destinationGradient, indices, sourceGradient);
   else
-    backwardOf(context, p, destinationGradient, indices, sourceGradient);
+    backwardOf<1>(context, p, destinationGradient, indices, sourceGradient);
 }
 
 template <class T, class Index>

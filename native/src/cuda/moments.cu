@@ -17,13 +17,11 @@ void momentsForward(const Context& context, const GroupedTile& t, const T* sourc
   // variance's digits.
   forEachRowSum<T, 8>(
       context, "momentsForward", rows, {source}, [=] __device__(const StatisticsRow& row) { return static_cast<float>(source[row.first]); },
-      [=] __device__(auto values, std::int64_t i) {
-        values.load(source + i);
-        return values;
-      },
-      [=] __device__(const auto& values, std::int64_t, const auto& origin, const auto& add) {
+      [=] __device__(auto values, std::int64_t i) { return Loaded<T, decltype(values)::width>(source + i); },
+      [=] __device__(auto zero, const auto& loaded, std::int64_t, const auto& origin, const auto& add) {
+        const auto values = loaded.values();
         for (int k = 0; k < values.width; ++k) {
-          const float apart = values[k] - origin(k);
+          const auto apart = static_cast<decltype(zero)>(values[k]) - static_cast<decltype(zero)>(origin(k));
           add(k, apart, apart * apart);
         }
       },

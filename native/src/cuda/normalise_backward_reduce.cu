@@ -10,9 +10,9 @@
 namespace tilefold::cuda {
 namespace {
 
-template <class Values>
+template <class T, int n>
 struct ReduceTerms {
-  Values values, passed;
+  Loaded<T, n> values, passed;
 };
 
 template <class T>
@@ -24,15 +24,14 @@ void normaliseBackwardReduce(const Context& context, const Normalise& n, const N
       context, "normaliseBackwardReduce", StatisticsRows(n, n.channels, n.perImage), {source, gradient},
       [=] __device__(const StatisticsRow& row) { return operands.normaliser(n, row.image, row.group); },
       [=] __device__(auto values, std::int64_t i) {
-        ReduceTerms<decltype(values)> terms{};
-        terms.values.load(source + i);
-        terms.passed.load(gradient + i);
-        return terms;
+        using Values = Loaded<T, decltype(values)::width>;
+        return ReduceTerms<T, decltype(values)::width>{Values(source + i), Values(gradient + i)};
       },
-      [=] __device__(const auto& terms, std::int64_t, const auto& normaliser, const auto& add) {
-        for (int k = 0; k < terms.values.width; ++k) {
-          const float dy = rectified(normaliser(k)(terms.values[k]), terms.passed[k], slope);
-          add(k, dy, dy * (terms.values[k] - normaliser(k).mean));
+      [=] __device__(auto zero, const auto& terms, std::int64_t, const auto& normaliser, const auto& add) {
+        const auto values = terms.values.values(), passed = terms.passed.values();
+        for (int k = 0; k < values.width; ++k) {
+          const auto dy = static_cast<decltype(zero)>(rectified(normaliser(k)(values[k]), passed[k], slope));
+          add(k, dy, dy * static_cast<decltype(zero)>(values[k] - normaliser(k).mean));
         }
       },
       [=] __device__(const StatisticsRow& row, double sum, double product) {

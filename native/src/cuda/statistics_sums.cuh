@@ -21,14 +21,14 @@ struct RunTerms {
       const Division at = byRun(k);
       i = first + at.quotient * stride + at.remainder * n;
     }
-    float sums[2] = {};
+    Sums<2> sums{};
     terms(
-        read(Pack<float, n>{}, i), i, [&](int) { return constants; },
-        [&](int, float one, float other) {
-          sums[0] += one;
-          sums[1] += other;
+        0.0, read(Pack<float, n>{}, i), i, [&](int) { return constants; },
+        [&](int, double one, double other) {
+          sums.values[0] += one;
+          sums.values[1] += other;
         });
-    return {static_cast<double>(sums[0]), static_cast<double>(sums[1])};
+    return sums;
   }
 };
 
@@ -64,11 +64,12 @@ void sumRuns(const Context& context, const char* name, const StatisticsRows& row
                 FinishRows<Finish>{rows, finish}, termsPerThread / n);
 }
 
-// finish(row, one, other) for every row: the sums of what terms(read(pack, i), i, constants, add)
-// adds by add(k, one, other), once for each element i + k of its pack. constants(k) is what of(row)
-// gave for the row of that element. `pack` is empty, as forEachPack's, of neighbouring elements of
-// type T. Few terms are added in float32 before their sums are in double: at most 8 of a pack, or
-// `ahead` packs of columns, which are loaded at once.
+// finish(row, one, other) for every row: the sums of what terms(zero, read(pack, i), i, constants,
+// add) adds by add(k, one, other), once for each element i + k of its pack, computed in the type of
+// `zero`. constants(k) is what of(row) gave for the row of that element. `pack` is empty, as
+// forEachPack's, of neighbouring elements of type T. Of columns `ahead` packs are loaded at once
+// and added in float32, as long as that is finite, before their sums are added in double: FP64 for
+// each element would take longer than memory does.
 template <class T, int ahead, class Of, class Read, class Terms, class Finish>
 void forEachRowSum(const Context& context, const char* name, const StatisticsRows& rows, std::initializer_list<const void*> addresses,
                    const Of& of, const Read& read, const Terms& terms, const Finish& finish) {
