@@ -5,13 +5,16 @@ import { gelu, sigmoid, silu, tanh } from '../../dsl'
 import { getPointwiseFunctions } from '../../staging/pointwise/functions'
 import { activationElements, channelBlock, layoutCode, type Layout } from '../../staging/kernels/layout'
 import { operandRegions } from '../../staging/verify/operand-regions'
-import { close, runKernel, targets, type Target } from './program'
+import { testsDevice } from '../devices'
+import { close, cudaTarget, runKernel, targets, type Target } from './program'
 
 const [batch, channels, height, width] = [2, 6, 3, 7]
 const pixels = height * width
 const wave = (count: number, phase: number): readonly number[] => Array.from({ length: count }, (_, i) => Math.sin(3 * i + phase))
 
-const layoutsOf = ({ device }: Target): readonly Layout[] => (device === 'cpu' ? ['plain', 'nChw8c', 'nChw16c', 'nhwc'] : ['plain'])
+const tried: readonly Target[] = testsDevice('cuda') ? [...targets, cudaTarget] : targets
+const layouts = { reference: ['plain'], cpu: ['plain', 'nChw8c', 'nChw16c', 'nhwc'], cuda: ['plain', 'nhwc'] } as const
+const layoutsOf = ({ device }: Target): readonly Layout[] => layouts[device]
 
 /** Where an element of [batch, of, pixels] lies. */
 const place = (layout: Layout, of: number, image: number, channel: number, pixel: number): number => {
@@ -96,7 +99,7 @@ const slopes = (at: readonly number[], f: (x: readonly number[]) => readonly num
 for (const [name, kind] of Object.entries(kinds)) {
   const moments = momentsOf(kind, source)
 
-  for (const target of targets)
+  for (const target of tried)
     for (const layout of layoutsOf(target))
       test(`moments of two tiles are those of both, ${name}, ${target.device} ${target.precision} ${layout}`, async () => {
         const kernel: Kernel = { kind: 'momentsForward', batch, channels, height, width, layout: layoutCode(layout), ...kind }
@@ -120,7 +123,7 @@ for (const [name, kind] of Object.entries(kinds)) {
     const byWeights = slopes(weights, (w) => normalised(kind, source, { ...parameters, weights: w }))
     const byBias = slopes(bias, (b) => normalised(kind, source, { ...parameters, bias: b }))
 
-    for (const target of targets)
+    for (const target of tried)
       for (const layout of layoutsOf(target)) {
         const where = `slope ${slope}, ${name}, ${target.device} ${target.precision} ${layout}`
         const fields = { batch, channels, height, width, layout: layoutCode(layout), ...kind, epsilon, slope }
@@ -158,7 +161,7 @@ for (const [name, kind] of Object.entries(kinds)) {
   }
 }
 
-for (const target of targets) {
+for (const target of tried) {
   const name = `${target.device} ${target.precision}`
 
   // The mean is a million deviations from zero, as far as float32 tells the values apart at all.
@@ -180,6 +183,19 @@ for (const target of targets) {
       target
     )
   })
+
+  for (const layout of layoutsOf(target).filter((each) => each === 'plain' || each === 'nhwc'))
+    test(`statistics are finite where squares are not in float32, ${name} ${layout}`, async () => {
+      const [many, width, unit] = [8, 100, 2 ** 80]
+      // 0, ±unit and ±2 unit, as often as each other in every channel of either layout.
+      const x = Array.from({ length: many * width }, (_, i) => unit * (((layout === 'plain' ? i : Math.floor(i / many)) % 5) - 2))
+      const tile = { batch: 1, channels: many, height: 1, width, layout: layoutCode(layout), groups: many, perImage: 0 }
+      const [, moments] = await runKernel({ kind: 'momentsForward', ...tile }, [x, new Float64Array(3 * many)], target)
+      for (let row = 0; row < 3 * many; row += 3) {
+        assert.ok(Math.abs(moments![row + 1]! / unit) < 1e-6)
+        assert.ok(Math.abs(moments![row + 2]! / (2 * width * unit ** 2) - 1) < 1e-6)
+      }
+    })
 
   test(`running statistics move towards the batch's, and stand for moments, ${name}`, async () => {
     const moments = Float64Array.of(4, 0.5, 6, 11, -2, 20)

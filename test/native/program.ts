@@ -103,7 +103,9 @@ export const targets = [
   { device: 'reference', precision: 'float32', tolerance: 1e-6 },
   { device: 'cpu', precision: 'float32', tolerance: 1e-6 }
 ] as const
-export type Target = (typeof targets)[number]
+/** Of kernels that it launches on a step's numbers as they are. */
+export const cudaTarget = { device: 'cuda', precision: 'float32', tolerance: 1e-6 } as const
+export type Target = (typeof targets)[number] | typeof cudaTarget
 
 /**
  * Plain numbers are of the program's precision, a number by itself is an index; an operand that is

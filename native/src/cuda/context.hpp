@@ -41,7 +41,7 @@ enum class Math { float32, tf32 };  // what products of convolutions and matrice
 // Where the sums of many blocks meet (reduction.cuh). The owner zeroes it once; every kernel leaves
 // `arrived` zero.
 struct Partials {
-  static constexpr int blocks = 1024, sumsPerBlock = 64;
+  static constexpr int blocks = 1024, sumsPerBlock = 128;
   unsigned arrived[blocks];
   double sums[blocks * sumsPerBlock];
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <type_traits>
 
 #include "../kernels/bfloat16.hpp"
 #include "context.hpp"
@@ -82,6 +83,30 @@ struct Pack {
     else
       *reinterpret_cast<Adjacent<Stored, count>*>(to) = elements;
   }
+};
+
+// A pack as it was loaded: nothing waits for it before its values are asked for, and elements take
+// no more registers than they have bytes.
+template <class Stored, int count>
+class Loaded {
+ public:
+  Loaded() = default;
+  __device__ explicit Loaded(const Stored* from) {
+    for (int i = 0; i < words; ++i) words_[i] = reinterpret_cast<const Word*>(from)[i];
+  }
+  __device__ Pack<float, count> values() const {
+    Stored elements[count];
+    memcpy(elements, words_, sizeof(elements));
+    Pack<float, count> values;
+    for (int i = 0; i < count; ++i) values[i] = static_cast<float>(elements[i]);
+    return values;
+  }
+
+ private:
+  static constexpr int bytes = count * static_cast<int>(sizeof(Stored));
+  using Word = std::conditional_t<bytes % packBytes == 0, uint4, Stored>;
+  static constexpr int words = bytes / static_cast<int>(sizeof(Word));
+  Word words_[words];
 };
 
 inline bool aligned(std::initializer_list<const void*> addresses, std::size_t bytes = packBytes) {

@@ -88,11 +88,12 @@ void pointwiseSum(const Context& context, const PointwiseSum& s, const Pointwise
   const ElementLeaves<T> leaves(s, operands);
   const Interpreted function(s.expression);
   const SumRows rows = rowsOf(s);
-  forEachRowSum<T>(
+  forEachRowSum<T, 1>(
       context, "pointwiseSum", StatisticsRows(s, rows == SumRows::one ? 1 : s.channels, rows == SumRows::imageChannels), {operands.gradient},
       [] __device__(const StatisticsRow& row) { return row.row; },
-      [=] __device__(auto values, std::int64_t i, const auto&, const auto& add) {
-        for (int k = 0; k < values.width; ++k) add(k, static_cast<double>(function(leaves(i + k))), 0.0);
+      [] __device__(auto values, std::int64_t) { return values; },
+      [=] __device__(auto zero, const auto& values, std::int64_t i, const auto&, const auto& add) {
+        for (int k = 0; k < values.width; ++k) add(k, static_cast<decltype(zero)>(function(leaves(i + k))), zero);
       },
       [=] __device__(const StatisticsRow& row, double sum, double) { sums[row.row] = static_cast<Sum>(sum); });
 }

@@ -10,11 +10,7 @@ namespace tilefold::cuda {
 template <>
 struct Parts<Maximum> {
   static constexpr int count = 2, loadsAhead = 4;
-  static __device__ void put(volatile double* place, const Maximum& maximum) {
-    place[0] = maximum.value;
-    place[1] = maximum.place;
-  }
-  static __device__ Maximum get(const volatile double* place) { return {place[0], place[1]}; }
+  static __device__ double& at(Maximum& maximum, int k) { return k == 0 ? maximum.value : maximum.place; }
 };
 
 namespace {

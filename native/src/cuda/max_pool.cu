@@ -8,6 +8,7 @@
 #include "element_loop.cuh"
 #include "families.hpp"
 #include "max_pool.hpp"
+#include "warp.cuh"
 #include "window_axis.cuh"
 
 namespace tilefold::cuda {
@@ -105,7 +106,7 @@ struct Won {
     gradient.load(destinationGradient);
     indices.load(at);
   }
-  __device__ float at(int k, std::int64_t index) const { return indices[k] == index ? gradient[k] : 0.0F; }
+  __device__ float at(int k, std::int32_t index) const { return indices[k] == index ? gradient[k] : 0.0F; }
 };
 
 template <int n, class T, class Index>
@@ -128,11 +129,75 @@ void backwardOf(const Context& context, const Pool& p, const T* destinationGradi
         }
         const std::int64_t from = (plane + (y * outWidth + x) * pixelStride) * n;
         const Won<n> won(destinationGradient + from, indices + from);
-        for (int k = 0; k < n; ++k) sum[k] += won.at(k, index);
+        for (int k = 0; k < n; ++k) sum[k] += won.at(k, static_cast<std::int32_t>(index));
       }
     }
     sum.store(sourceGradient + i * n);
   });
+}
+
+// Blocks of pixels of one input row, beside each other, and `lanes` packs of their channels.
+struct RowBlocks {
+  std::int64_t packs, inHeight, inWidth, outHeight, outWidth;
+  int lanes;
+  Divisor byPackBlocks, byColumnBlocks, byRows;
+};
+constexpr int columnsPerBlock = 128;
+
+// backwardOf for n channels of an nhwc tile and windows without dilation: divisions are made for
+// rows and columns alone.
+template <int n, class T, class Index>
+__global__ void __launch_bounds__(blockThreads)
+    gatherRows(RowBlocks b, WindowAxis rowAxis, WindowAxis columnAxis, std::int64_t places, std::int32_t stride,
+               const T* destinationGradient, const Index* indices, T* sourceGradient) {
+  __shared__ Range columns[columnsPerBlock];
+  const Division packBlock = b.byPackBlocks(blockIdx.x), columnBlock = b.byColumnBlocks(packBlock.quotient);
+  const Division at = b.byRows(columnBlock.quotient);
+  const std::int64_t image = at.quotient, row = at.remainder, firstColumn = columnBlock.remainder * columnsPerBlock;
+  const int threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
+  const int count = static_cast<int>(b.inWidth - firstColumn < columnsPerBlock ? b.inWidth - firstColumn : columnsPerBlock);
+  for (int c = thread; c < count; c += threads) columns[c] = columnAxis.over(firstColumn + c);
+  __syncthreads();
+  const std::int64_t pack = packBlock.remainder * b.lanes + thread % b.lanes;
+  if (pack >= b.packs || thread / b.lanes >= threads / b.lanes) return;
+  const Range rows = rowAxis.over(row);
+  const std::int64_t outStep = b.packs * n;
+  const auto gather = [&](int c) {
+    const std::int64_t column = firstColumn + c;
+    const Range over = columns[c];
+    Pack<float, n> sum{};
+    for (std::int64_t y = rows.from; y < rows.to; ++y) {
+      std::int64_t from = (((image * b.outHeight + y) * b.outWidth + over.from) * b.packs + pack) * n;
+      // What a window here calls this pixel: its place there, one stride less in the next.
+      auto index = static_cast<std::int32_t>(
+          isPlace<Index> ? (row - rowAxis.start(y)) * places + column - columnAxis.start(over.from) : row * b.inWidth + column);
+#pragma unroll 2
+      for (auto left = static_cast<int>(over.to - over.from); left > 0; --left) {
+        const Won<n> won(destinationGradient + from, indices + from);
+        for (int k = 0; k < n; ++k) sum[k] += won.at(k, index);
+        from += outStep;
+        if (isPlace<Index>) index -= stride;
+      }
+    }
+    sum.store(sourceGradient + (((image * b.inHeight + row) * b.inWidth + column) * b.packs + pack) * n);
+  };
+  // Columns a stride apart lie below as many windows, so threads of a warp stay together.
+  const int phases = stride < count ? stride : count;
+  for (int phase = 0; phase < phases; ++phase)
+    for (int c = phase + thread / b.lanes * phases; c < count; c += threads / b.lanes * phases) gather(c);
+}
+
+template <int n, class T, class Index>
+void backwardRows(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices, T* sourceGradient) {
+  const std::int64_t packs = p.inChannels / n, packBlocks = (packs + blockThreads - 1) / blockThreads;
+  const std::int64_t lanes = (packs + packBlocks - 1) / packBlocks, columnBlocks = (p.inWidth + columnsPerBlock - 1) / columnsPerBlock;
+  const std::int64_t items = lanes * std::min<std::int64_t>(p.inWidth, columnsPerBlock);
+  const auto threads = static_cast<int>(std::min<std::int64_t>((items + warpThreads - 1) / warpThreads * warpThreads, blockThreads));
+  launchKernel(context, "maxPoolBackward", gatherRows<n, T, Index>, p.batch * p.inHeight * columnBlocks * packBlocks, threads,
+               RowBlocks{packs, p.inHeight, p.inWidth, p.outHeight, p.outWidth, static_cast<int>(lanes), Divisor(packBlocks),
+                         Divisor(columnBlocks), Divisor(p.inHeight)},
+               WindowAxis::rows(p), WindowAxis::columns(p), p.kernelWidth, static_cast<std::int32_t>(p.strideWidth), destinationGradient,
+               indices, sourceGradient);
 }
 
 template <int n, class T, class Index>
@@ -174,11 +239,12 @@ void backwardSquares(const Context& context, const Pool& p, const T* destination
 
 template <class T, class Index>
 void maxPoolForward(const Context& context, const Pool& p, const T* source, T* destination, Index* indices) {
+  constexpr int width = packBytes / sizeof(T);
   const bool packs = aligned({source, destination, indices});
   if (tilesInput(p) && !channelsLast(p) && packs && p.outWidth % 2 == 0)
     forwardPairs<2>(context, p, source, destination, indices);
-  else if (channelsLast(p) && packs && p.inChannels % packWidth == 0)
-    forwardOf<packWidth>(context, p, source, destination, indices);
+  else if (channelsLast(p) && packs && p.inChannels % width == 0)
+    forwardOf<width>(context, p, source, destination, indices);
   else
     forwardOf<1>(context, p, source, destination, indices);
 }
@@ -187,14 +253,17 @@ void maxPoolForward(const Context& context, const Pool& p, const T* source, T* d
 template <class T, class Index>
 void maxPoolBackward(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices,
                      T* sourceGradient) {
+  constexpr int width = packBytes / sizeof(T);
   const bool packs = aligned({destinationGradient, indices, sourceGradient});
-  const bool channelPacks = channelsLast(p) && packs && p.inChannels % packWidth == 0;
+  const bool channelPacks = channelsLast(p) && packs && p.inChannels % width == 0;
   if (tilesInput(p) && !channelsLast(p) && packs && p.outWidth % 2 == 0)
     backwardPairs<2>(context, p, destinationGradient, indices, sourceGradient);
   else if (tilesInput(p) && channelPacks)
-    backwardSquares<packWidth>(context, p, destinationGradient, indices, sourceGradient);
+    backwardSquares<width>(context, p, destinationGradient, indices, sourceGradient);
+  else if (channelPacks && p.dilationHeight == 1 && p.dilationWidth == 1)
+    backwardRows<width>(context, p, destinationGradient, indices, sourceGradient);
   else if (channelPacks)
-    backwardOf<packWidth>(context, p, destinationGradient, indices, sourceGradient);
+    backwardOf<width>(context, p, destinationGradient, indices, sourceGradient);
   else
     backwardOf<1>(context, p, destinationGradient, indices, sourceGradient);
 }

@@ -15,12 +15,13 @@ void momentsForward(const Context& context, const GroupedTile& t, const T* sourc
   const double count = static_cast<double>(rows.length());
   // Deviations from a row's first value: of data far from zero the mean's square would take the
   // variance's digits.
-  forEachRowSum<T>(
+  forEachRowSum<T, 8>(
       context, "momentsForward", rows, {source}, [=] __device__(const StatisticsRow& row) { return static_cast<float>(source[row.first]); },
-      [=] __device__(auto values, std::int64_t i, const auto& origin, const auto& add) {
-        values.load(source + i);
+      [=] __device__(auto values, std::int64_t i) { return Loaded<T, decltype(values)::width>(source + i); },
+      [=] __device__(auto zero, const auto& loaded, std::int64_t, const auto& origin, const auto& add) {
+        const auto values = loaded.values();
         for (int k = 0; k < values.width; ++k) {
-          const double apart = static_cast<double>(values[k]) - static_cast<double>(origin(k));
+          const auto apart = static_cast<decltype(zero)>(values[k]) - static_cast<decltype(zero)>(origin(k));
           add(k, apart, apart * apart);
         }
       },

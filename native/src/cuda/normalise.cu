@@ -28,9 +28,9 @@ __device__ GradientConstants gradientConstants(const Normalise& n, const Normali
 }
 
 // What gradients of x are made of, in packs; `before` is what they are added to.
-template <class Values>
+template <class T, int n>
 struct GradientTerms {
-  Values values, passed, before;
+  Loaded<T, n> values, passed, before;
 };
 
 template <bool add, class T>
@@ -40,24 +40,23 @@ void backward(const Context& context, const Normalise& n, const NormaliseOperand
   const T* source = sums == nullptr && n.slope == 1 ? operands.gradient : operands.source;
   const T* gradient = operands.gradient;
   const float slope = static_cast<float>(n.slope);
-  forEachOfChannels<T>(
+  forEachOfChannels<T, 2>(
       context, "normaliseBackward", n, n.perImage, {source, gradient, sourceGradient},
       [=] __device__(std::int64_t image, std::int64_t channel) { return gradientConstants(n, operands, sums, image, channel); },
       [=] __device__(auto values, std::int64_t i) {
-        GradientTerms<decltype(values)> terms{};
-        terms.values.load(source + i);
-        terms.passed.load(gradient + i);
-        if (add) terms.before.load(sourceGradient + i);
-        return terms;
+        using Values = Loaded<T, decltype(values)::width>;
+        return GradientTerms<T, decltype(values)::width>{Values(source + i), Values(gradient + i), add ? Values(sourceGradient + i) : Values()};
       },
-      [=] __device__(auto terms, std::int64_t i, const auto& constants) {
-        for (int k = 0; k < terms.values.width; ++k) {
+      [=] __device__(const auto& terms, std::int64_t i, const auto& constants) {
+        const auto values = terms.values.values(), passed = terms.passed.values();
+        auto gradients = add ? terms.before.values() : values;
+        for (int k = 0; k < values.width; ++k) {
           const GradientConstants of = constants(k);
-          const float dy = rectified(of.normaliser(terms.values[k]), terms.passed[k], slope);
-          const float dx = of.gradient * dy + ((terms.values[k] - of.normaliser.mean) * of.source + of.constant);
-          terms.passed[k] = add ? terms.before[k] + dx : dx;
+          const float dy = rectified(of.normaliser(values[k]), passed[k], slope);
+          const float dx = of.gradient * dy + ((values[k] - of.normaliser.mean) * of.source + of.constant);
+          gradients[k] = add ? gradients[k] + dx : dx;
         }
-        terms.passed.store(sourceGradient + i);
+        gradients.store(sourceGradient + i);
       });
 }
 
@@ -66,14 +65,12 @@ template <class T>
 void normaliseForward(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, T* destination) {
   const T* source = operands.source;
   const float slope = static_cast<float>(n.slope);
-  forEachOfChannels<T>(
+  forEachOfChannels<T, 3>(
       context, "normaliseForward", n, n.perImage, {source, destination},
       [=] __device__(std::int64_t image, std::int64_t channel) { return operands.normaliser(n, image, channel); },
-      [=] __device__(auto values, std::int64_t i) {
-        values.load(source + i);
-        return values;
-      },
-      [=] __device__(auto values, std::int64_t i, const auto& normaliser) {
+      [=] __device__(auto values, std::int64_t i) { return Loaded<T, decltype(values)::width>(source + i); },
+      [=] __device__(const auto& loaded, std::int64_t i, const auto& normaliser) {
+        auto values = loaded.values();
         for (int k = 0; k < values.width; ++k) values[k] = rectified(normaliser(k)(values[k]), slope);
         values.store(destination + i);
       });

@@ -10,21 +10,28 @@
 namespace tilefold::cuda {
 namespace {
 
+template <class T, int n>
+struct ReduceTerms {
+  Loaded<T, n> values, passed;
+};
+
 template <class T>
 void normaliseBackwardReduce(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, GradientSums* sums) {
   const T *source = operands.source, *gradient = operands.gradient;
   const float slope = static_cast<float>(n.slope);
   // A row for each channel.
-  forEachRowSum<T>(
+  forEachRowSum<T, 4>(
       context, "normaliseBackwardReduce", StatisticsRows(n, n.channels, n.perImage), {source, gradient},
       [=] __device__(const StatisticsRow& row) { return operands.normaliser(n, row.image, row.group); },
-      [=] __device__(auto values, std::int64_t i, const auto& normaliser, const auto& add) {
-        auto passed = values;
-        values.load(source + i);
-        passed.load(gradient + i);
+      [=] __device__(auto values, std::int64_t i) {
+        using Values = Loaded<T, decltype(values)::width>;
+        return ReduceTerms<T, decltype(values)::width>{Values(source + i), Values(gradient + i)};
+      },
+      [=] __device__(auto zero, const auto& terms, std::int64_t, const auto& normaliser, const auto& add) {
+        const auto values = terms.values.values(), passed = terms.passed.values();
         for (int k = 0; k < values.width; ++k) {
-          const double dy = static_cast<double>(rectified(normaliser(k)(values[k]), passed[k], slope));
-          add(k, dy, dy * static_cast<double>(values[k] - normaliser(k).mean));
+          const auto dy = static_cast<decltype(zero)>(rectified(normaliser(k)(values[k]), passed[k], slope));
+          add(k, dy, dy * static_cast<decltype(zero)>(values[k] - normaliser(k).mean));
         }
       },
       [=] __device__(const StatisticsRow& row, double sum, double product) {

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "element_loop.cuh"
+#include "warp.cuh"
 
 namespace tilefold::cuda {
 
@@ -21,42 +22,94 @@ struct Sums {
   }
 };
 
-// How a sum passes from block to block, and how many terms are loaded before the first is added:
-// what registers hold.
+// The doubles that a sum is made of, as it passes from thread to thread, and how many terms are
+// loaded before the first is added: what registers hold.
 template <class Sum>
 struct Parts;
 template <>
 struct Parts<double> {
   static constexpr int count = 1, loadsAhead = 8;
-  static __device__ void put(volatile double* place, double sum) { *place = sum; }
-  static __device__ double get(const volatile double* place) { return *place; }
+  static __device__ double& at(double& sum, int) { return sum; }
 };
 template <int n>
 struct Parts<Sums<n>> {
   static constexpr int count = n, loadsAhead = n == 2 ? 4 : 3;
-  static __device__ void put(volatile double* place, const Sums<n>& sum) {
-    for (int k = 0; k < n; ++k) place[k] = sum.values[k];
-  }
-  static __device__ Sums<n> get(const volatile double* place) {
-    Sums<n> sum;
-    for (int k = 0; k < n; ++k) sum.values[k] = place[k];
-    return sum;
-  }
+  static __device__ double& at(Sums<n>& sum, int k) { return sum.values[k]; }
 };
+
+// Sums stand in memory part by part, so that neighbouring threads meet neighbouring words.
+template <class Sum, class Double>
+__device__ void putSum(Double* first, int distance, Sum sum) {
+  for (int k = 0; k < Parts<Sum>::count; ++k) first[k * distance] = Parts<Sum>::at(sum, k);
+}
+template <class Sum, class Double>
+__device__ Sum getSum(const Double* first, int distance) {
+  Sum sum;
+  for (int k = 0; k < Parts<Sum>::count; ++k) Parts<Sum>::at(sum, k) = first[k * distance];
+  return sum;
+}
+
+constexpr int sumWarps = sumThreads / warpThreads;
+
+// What sumOfRows shares: a sum of each lane and warp.
+template <int lanes, class Sum>
+constexpr int sharedDoubles = sumWarps * lanes * Parts<Sum>::count;
 
 // Adds what the threads of each lane hold; the sum is the result of lane's thread in row 0. Thread
 // = row * lanes + lane.
 template <int lanes, class Sum>
-__device__ Sum sumOfRows(const Sum& value, Sum* shared) {
-  shared[threadIdx.x] = value;
+__device__ Sum sumOfRows(Sum sum, double* shared) {
+  static_assert(warpThreads % lanes == 0, "a warp has whole rows");
+  for (int mask = warpThreads / 2; mask >= lanes; mask /= 2) {
+    Sum other;
+    for (int k = 0; k < Parts<Sum>::count; ++k) Parts<Sum>::at(other, k) = shuffleXor(Parts<Sum>::at(sum, k), mask);
+    sum += other;
+  }
+  constexpr int places = sumWarps * lanes;
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / warpThreads, lane = thread % warpThreads;
+  if (lane < lanes) putSum(shared + warp * lanes + lane, places, sum);
   __syncthreads();
-  for (int half = sumThreads / 2; half >= lanes; half /= 2) {
-    if (static_cast<int>(threadIdx.x) < half) shared[threadIdx.x] += shared[threadIdx.x + half];
+  for (int half = places / 2; half >= lanes; half /= 2) {
+    if (thread < half) {
+      sum = getSum<Sum>(shared + thread, places);
+      sum += getSum<Sum>(shared + thread + half, places);
+      putSum(shared + thread, places, sum);
+    }
     __syncthreads();
   }
-  const Sum sum = shared[threadIdx.x];
-  __syncthreads();
   return sum;
+}
+
+// Whether this block is the last of `blocks` that meet at `arrived`: it reads what all of them put
+// into memory before.
+__device__ inline bool lastToArrive(unsigned* arrived, std::int64_t blocks) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(arrived, 1U) == static_cast<unsigned>(blocks - 1);
+    if (last) *arrived = 0;
+  }
+  __syncthreads();
+  __threadfence();
+  return last;
+}
+
+// The sum of all slices, which their blocks meet at `partials` for: of the last block, what
+// sumOfRows gives; the others get none. `sum` is the slice's, as sumOfRows gave it.
+template <int lanes, class Sum>
+__device__ bool sumOfSlices(Sum& sum, std::int64_t group, std::int64_t slice, std::int64_t slices, Partials* partials, double* shared) {
+  constexpr int parts = Parts<Sum>::count, rows = sumThreads / lanes;
+  static_assert(lanes * parts <= Partials::sumsPerBlock, "a block's sums fit their place");
+  if (slices == 1) return true;
+  const int lane = static_cast<int>(threadIdx.x) % lanes, row = static_cast<int>(threadIdx.x) / lanes;
+  volatile double* const sums = partials->sums + group * slices * lanes * parts + lane;
+  if (row == 0) putSum(sums + slice * lanes * parts, lanes, sum);
+  if (!lastToArrive(&partials->arrived[group], slices)) return false;
+  sum = Sum{};
+  for (std::int64_t k = row; k < slices; k += rows) sum += getSum<Sum>(sums + k * lanes * parts, lanes);
+  sum = sumOfRows<lanes>(sum, shared);
+  return true;
 }
 
 // A block sums one slice of the terms of one group of `lanes` outputs; the last block of a group
@@ -65,10 +118,7 @@ template <int lanes, class Terms, class Finish>
 __global__ void __launch_bounds__(sumThreads)
     sumSlices(std::int64_t outputs, std::int64_t length, std::int64_t slices, Partials* partials, Terms terms, Finish finish) {
   using Sum = std::decay_t<decltype(terms(std::int64_t{})(std::int64_t{}))>;
-  constexpr int parts = Parts<Sum>::count;
-  static_assert(lanes * parts <= Partials::sumsPerBlock, "a block's sums fit their place");
-  __shared__ Sum shared[sumThreads];
-  __shared__ bool last;
+  __shared__ double shared[sharedDoubles<lanes, Sum>];
   constexpr std::int64_t rows = sumThreads / lanes;
   const std::int64_t lane = threadIdx.x % lanes, row = threadIdx.x / lanes, slice = blockIdx.x % slices;
   const std::int64_t groups = (outputs + lanes - 1) / lanes;
@@ -81,21 +131,7 @@ __global__ void __launch_bounds__(sumThreads)
       for (std::int64_t k = slice * rows + row; k < length; k += slices * rows) sum += term(k);
     }
     sum = sumOfRows<lanes>(sum, shared);
-    if (slices > 1) {
-      volatile double* sums = partials->sums + group * slices * lanes * parts;
-      if (row == 0) Parts<Sum>::put(sums + (slice * lanes + lane) * parts, sum);
-      __threadfence();
-      __syncthreads();
-      if (threadIdx.x == 0) last = atomicAdd(&partials->arrived[group], 1U) == static_cast<unsigned>(slices - 1);
-      __syncthreads();
-      if (!last) continue;
-      __threadfence();
-      sum = Sum{};
-      for (std::int64_t k = row; k < slices; k += rows) sum += Parts<Sum>::get(sums + (k * lanes + lane) * parts);
-      sum = sumOfRows<lanes>(sum, shared);
-      if (threadIdx.x == 0) partials->arrived[group] = 0;
-    }
-    if (row == 0 && output < outputs) finish(output, sum);
+    if (sumOfSlices<lanes>(sum, group, slice, slices, partials, shared) && row == 0 && output < outputs) finish(output, sum);
   }
 }
 

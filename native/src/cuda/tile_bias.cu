@@ -27,13 +27,11 @@ struct ChannelTerms {
 
 template <class T>
 void addBias(const Context& context, const Tile& t, const float* bias, T* destination) {
-  forEachOfChannels<T>(
+  forEachOfChannels<T, 3>(
       context, "addBias", t, false, {destination}, [=] __device__(std::int64_t, std::int64_t channel) { return bias[channel]; },
-      [=] __device__(auto values, std::int64_t i) {
-        values.load(destination + i);
-        return values;
-      },
-      [=] __device__(auto values, std::int64_t i, const auto& biasOf) {
+      [=] __device__(auto values, std::int64_t i) { return Loaded<T, decltype(values)::width>(destination + i); },
+      [=] __device__(const auto& loaded, std::int64_t i, const auto& biasOf) {
+        auto values = loaded.values();
         for (int k = 0; k < values.width; ++k) values[k] += biasOf(k);
         values.store(destination + i);
       });

@@ -31,8 +31,8 @@ class WindowAxis {
 
   // The places of a window that begins at `start` which lie inside the input.
   __device__ Range inside(std::int64_t start) const {
-    const std::int64_t last = start >= in_ ? 0 : byDilation_(in_ - 1 - start).quotient + 1;
-    return {start >= 0 ? 0 : byDilation_(-start + dilation_ - 1).quotient, last < kernel_ ? last : kernel_};
+    const std::int64_t last = start >= in_ ? 0 : byDilation(in_ - 1 - start).quotient + 1;
+    return {start >= 0 ? 0 : byDilation(-start + dilation_ - 1).quotient, last < kernel_ ? last : kernel_};
   }
 
   // The outputs whose windows begin at or before an input coordinate and end behind it; with
@@ -44,9 +44,12 @@ class WindowAxis {
 
   // The place of a window, `over` an input coordinate, at which it has that: between two places
   // where there is a remainder.
-  __device__ Division placeIn(std::int64_t output, std::int64_t input) const { return byDilation_(input - start(output)); }
+  __device__ Division placeIn(std::int64_t output, std::int64_t input) const { return byDilation(input - start(output)); }
 
  private:
+  // Most windows have none to divide by.
+  __device__ Division byDilation(std::int64_t distance) const { return dilation_ == 1 ? Division{distance, 0} : byDilation_(distance); }
+
   std::int64_t in_, out_, kernel_, stride_, dilation_, padBefore_;
   Divisor byStride_, byDilation_;
 };

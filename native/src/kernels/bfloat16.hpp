@@ -29,11 +29,17 @@ class Bfloat16 {
 
  private:
   TILEFOLD_HOST_DEVICE static std::uint16_t rounded(float value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    std::uint16_t bits = 0;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+#else
     std::uint32_t wide = 0;
     std::memcpy(&wide, &value, sizeof wide);
     // What is no number stays none: its payload may lie in the half that is lost.
     if ((wide & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<std::uint16_t>(wide >> 16 | 0x40U);
     return static_cast<std::uint16_t>((wide + 0x7FFFU + (wide >> 16 & 1U)) >> 16);
+#endif
   }
 
   std::uint16_t bits_ = 0;
