@@ -35,14 +35,17 @@ std::vector<Algorithm> algorithmsOf(const Convolution& c, const Context& context
   return found;
 }
 
-// Engines that a plan may choose from, fastest first, and the first that needs no workspace.
-constexpr std::size_t mostEngines = 4;
+// Engines that a plan may choose from, fastest first, and the first that needs no workspace among
+// those tried.
+constexpr std::size_t mostEngines = 4, mostTried = 8;
 
 std::vector<Algorithm> enginesOf(KernelKind kind, const Convolution& c, const Context& context) {
   const ConvolutionGraph graph(kind, c, context);
+  std::vector<EngineConfiguration> configurations = graph.configurations();
+  if (configurations.size() > mostTried) configurations.resize(mostTried);
   std::vector<Algorithm> found;
   bool isFree = false;
-  for (const EngineConfiguration& configuration : graph.configurations()) {
+  for (const EngineConfiguration& configuration : configurations) {
     if (isFree && found.size() >= mostEngines) break;
     const std::optional<EnginePlan> plan = graph.plan(configuration);
     if (!plan || (found.size() >= mostEngines && plan->workspaceBytes() > 0)) continue;

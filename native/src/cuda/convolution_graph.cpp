@@ -31,11 +31,11 @@ Axis axisOf(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t
   return {needed, 0, 0, before};
 }
 
-// Tensor cores take 16 bytes of a pixel's channels at once; an image that is copied anyway is made
-// to have as many.
+// Tensor cores take 16 bytes of a pixel's channels at once. An image has fewer, and is copied to
+// have as many: cuDNN would do it at each launch, and slower.
 std::int64_t channelsRead(const Convolution& c, const Context& context) {
   const std::int64_t together = tensorAlignment / activationBytes(context.precision);
-  return c.sourceLayout != c.destinationLayout && c.groups == 1 ? std::max(c.inChannels, together) : c.inChannels;
+  return c.destinationLayout == Layout::nhwc && c.groups == 1 ? std::max(c.inChannels, together) : c.inChannels;
 }
 
 void requireSmall(const PadBox& copy) {
@@ -85,7 +85,8 @@ Direction directionOf(KernelKind kind) {
   }
 }
 
-bool has(const std::vector<cudnn::NumericalNote>& notes, cudnn::NumericalNote note) {
+template <class Note>
+bool has(const std::vector<Note>& notes, Note note) {
   return std::find(notes.begin(), notes.end(), note) != notes.end();
 }
 
@@ -121,7 +122,7 @@ ConvolutionGraph::ConvolutionGraph(KernelKind kind, const Convolution& c, const 
   const Axis columns = axisOf(c.inWidth, c.outWidth, c.kernelWidth, c.strideWidth, c.dilationWidth, c.padLeft);
   const bool same = rows.extent == c.inHeight && columns.extent == c.inWidth && rows.origin == 0 && columns.origin == 0;
   const std::int64_t channels = channelsRead(c, context), taps = c.outChannels * c.kernelHeight * c.kernelWidth;
-  if (!same || c.sourceLayout != c.destinationLayout)
+  if (!same || channels != c.inChannels || c.sourceLayout != c.destinationLayout)
     copies_.source = PadBox{c.sourceLayout, c.destinationLayout, c.batch,        c.inChannels, c.inHeight,    c.inWidth,
                    channels,       rows.extent,         columns.extent, rows.origin,  columns.origin};
   if (channels != c.inChannels)
@@ -170,7 +171,7 @@ std::vector<EngineConfiguration> ConvolutionGraph::named(cudnn::HeuristicMode mo
   GraphDescriptor heuristics(*context_.libraries, DescriptorType::engineHeuristics);
   heuristics.set(Attribute::heuristicsGraph, *graph_).set(Attribute::heuristicsMode, mode);
   if (!heuristics.tryFinalise()) return {};
-  std::vector<EngineConfiguration> found;
+  std::vector<EngineConfiguration> found, slow;
   const std::size_t count = heuristics.count(Attribute::heuristicsResults);
   for (const GraphDescriptor& result : heuristics.children(Attribute::heuristicsResults, DescriptorType::engineConfiguration, count)) {
     const GraphDescriptor engine = std::move(result.children(Attribute::configurationEngine, DescriptorType::engine, 1).at(0));
@@ -179,9 +180,10 @@ std::vector<EngineConfiguration> ConvolutionGraph::named(cudnn::HeuristicMode mo
     for (const GraphDescriptor& knob : result.children(Attribute::configurationKnobChoices, DescriptorType::knobChoice, mostKnobs))
       configuration.knobs.emplace_back(knob.knobType(), knob.integer(Attribute::knobChoiceValue));
     remember(configuration);
-    found.push_back(std::move(configuration));
+    const auto notes = engine.get<cudnn::BehaviourNote>(Attribute::engineBehaviourNotes, mostNotes);
+    (has(notes, cudnn::BehaviourNote::runtimeCompilation) ? slow : found).push_back(std::move(configuration));
   }
-  return found;
+  return found.empty() ? slow : found;
 }
 
 std::optional<EnginePlan> ConvolutionGraph::plan(const EngineConfiguration& configuration) const {

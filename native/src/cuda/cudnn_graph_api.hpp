@@ -34,7 +34,8 @@ enum class AttributeType : int {
   heuristicMode = 8,
   knobType = 9,
   numericalNote = 11,
-  descriptor = 15
+  descriptor = 15,
+  behaviourNote = 19
 };
 
 enum class Attribute : int {
@@ -85,7 +86,8 @@ enum class Attribute : int {
   packWorkspace = 1003,
   engineGraph = 1300,
   engineIndex = 1301,
-  engineNumericalNotes = 1303
+  engineNumericalNotes = 1303,
+  engineBehaviourNotes = 1305
 };
 
 enum class HeuristicMode : int { fallback = 2, a = 3 };
@@ -101,6 +103,8 @@ enum class NumericalNote : int {
   winogradTile6x6,
   winogradTile13x13
 };
+
+enum class BehaviourNote : int { runtimeCompilation = 0 };
 
 // X(name, result, arguments) for each function.
 #define TILEFOLD_CUDNN_GRAPH_FUNCTIONS(X)                                                                                         \

@@ -23,6 +23,7 @@ TILEFOLD_ATTRIBUTE(void*, pointer)
 TILEFOLD_ATTRIBUTE(cudnn::ConvolutionMode, convolutionMode)
 TILEFOLD_ATTRIBUTE(cudnn::HeuristicMode, heuristicMode)
 TILEFOLD_ATTRIBUTE(cudnn::NumericalNote, numericalNote)
+TILEFOLD_ATTRIBUTE(cudnn::BehaviourNote, behaviourNote)
 #undef TILEFOLD_ATTRIBUTE
 
 // Every function throws Failure, naming what was tried, where cuDNN refuses, but tryFinalise.

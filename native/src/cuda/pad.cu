@@ -80,7 +80,7 @@ void launchShift(cudaStream_t stream, const Side& from, const Side& to, std::int
 template <class T>
 void move(cudaStream_t stream, const PadBox& box, const Side& from, const Side& to, std::int64_t top, std::int64_t left, const T* source,
           T* destination) {
-  if (from.layout != to.layout) {
+  if (from.layout != to.layout || from.channels != to.channels) {
     const std::int64_t count = box.batch * to.height * to.width;
     launchGrid(stream, name, shiftPixels<T>, blocksFor(count), threads, source, destination, rowsOf(from, from.width), rowsOf(to, to.width),
                stridesOf(from), stridesOf(to), static_cast<std::uint32_t>(from.channels), static_cast<std::uint32_t>(to.channels),

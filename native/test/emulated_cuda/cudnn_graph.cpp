@@ -67,12 +67,14 @@ struct Engine {
   std::vector<NumericalNote> notes;
 };
 
-// The fastest first; two of them are not what exact kernels want, and the last is slow.
+// The fastest first; two of them are not what exact kernels want, one is compiled first, and the
+// last is slow.
 const std::vector<Engine>& engines() {
   using N = NumericalNote;
   static const std::vector<Engine> all{{60, {{2, 1}, {14, 0}}, {N::tensorCore}}, {60, {{2, 4}, {14, 0}}, {N::tensorCore}},
                                        {61, {{2, 1}}, {N::tensorCore, N::nondeterministic}},
-                                       {62, {{3, 7}}, {N::tensorCore}},         {63, {}, {N::tensorCore, N::winograd}},
+                                       {64, {}, {N::tensorCore}},               {62, {{3, 7}}, {N::tensorCore}},
+                                       {63, {}, {N::tensorCore, N::winograd}},
                                        {1, {}, {}}};
   return all;
 }
@@ -223,6 +225,7 @@ std::vector<std::shared_ptr<Node>> named(const Node& heuristics) {
     engine->children[Attribute::engineGraph] = heuristics.children.at(Attribute::heuristicsGraph);
     engine->put(Attribute::engineIndex, std::vector{one.index});
     engine->put(Attribute::engineNumericalNotes, one.notes);
+    if (one.index == 64) engine->put(Attribute::engineBehaviourNotes, std::vector{BehaviourNote::runtimeCompilation});
     configuration->children[Attribute::configurationEngine] = {engine};
     for (const auto& [kind, choice] : one.knobs) {
       const auto knob = made(DescriptorType::knobChoice);
