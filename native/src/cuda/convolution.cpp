@@ -6,15 +6,20 @@
 #include "convolution_scratch.hpp"
 #include "copy_rows.hpp"
 #include "rotated_weights.hpp"
+#include "side_launches.hpp"
 
 namespace tilefold::cuda {
 namespace {
 
 constexpr std::size_t tensorAlignment = 16;  // bytes
 
+// A gradient of weights runs beside others.
+template <class Direction>
+using BaseOf = std::conditional_t<std::is_same_v<Direction, BackwardWeightsConvolution>, SideKernel, CompiledKernel>;
+
 // Of activations of type T.
 template <class Direction, class T>
-class ConvolutionKernel : public CompiledKernel {
+class ConvolutionKernel : public BaseOf<Direction> {
  public:
   ConvolutionKernel(const Convolution& c, const Context& context)
       : c_(c),
@@ -69,7 +74,7 @@ class ConvolutionKernel : public CompiledKernel {
   }
 
   Convolution c_;
-  Context context_;
+  const Context& context_;
   std::unique_ptr<ConvolutionProduct> product_;
   Scratch scratch_;
 };
@@ -90,7 +95,7 @@ class RotatedConvolution : public CompiledKernel {
 
  private:
   Convolution c_;
-  Context context_;
+  const Context& context_;
   ConvolutionKernel<ForwardConvolution, T> forward_;
 };
 
