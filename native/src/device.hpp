@@ -54,9 +54,6 @@ struct PlainTile {
 struct Operand {
   std::byte* address = nullptr;
   std::int64_t index = 0;
-  // Of a Program's launch: bytes that it reads or writes from its address on, and whether it writes.
-  std::int64_t bytes = 0;
-  bool written = false;
 };
 
 class CompiledKernel {

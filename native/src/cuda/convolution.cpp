@@ -6,20 +6,15 @@
 #include "convolution_scratch.hpp"
 #include "copy_rows.hpp"
 #include "rotated_weights.hpp"
-#include "side_launches.hpp"
 
 namespace tilefold::cuda {
 namespace {
 
 constexpr std::size_t tensorAlignment = 16;  // bytes
 
-// A gradient of weights runs beside others.
-template <class Direction>
-using BaseOf = std::conditional_t<std::is_same_v<Direction, BackwardWeightsConvolution>, SideKernel, CompiledKernel>;
-
 // Of activations of type T.
 template <class Direction, class T>
-class ConvolutionKernel : public BaseOf<Direction> {
+class ConvolutionKernel : public CompiledKernel {
  public:
   ConvolutionKernel(const Convolution& c, const Context& context)
       : c_(c),
@@ -74,7 +69,7 @@ class ConvolutionKernel : public BaseOf<Direction> {
   }
 
   Convolution c_;
-  const Context& context_;
+  Context context_;
   std::unique_ptr<ConvolutionProduct> product_;
   Scratch scratch_;
 };
@@ -95,7 +90,7 @@ class RotatedConvolution : public CompiledKernel {
 
  private:
   Convolution c_;
-  const Context& context_;
+  Context context_;
   ConvolutionKernel<ForwardConvolution, T> forward_;
 };
 

@@ -14,7 +14,6 @@
 #include "memory.hpp"
 #include "rank_link.hpp"
 #include "row_copies.hpp"
-#include "side_launches.hpp"
 #include "small_launches.hpp"
 #include "step_input.hpp"
 #include "stream.hpp"
@@ -88,28 +87,22 @@ class CudaEngines : public Engines {
   }
 
   void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
-    if (engine == Engine::compute) return compute(kernel, operands);
+    if (engine == Engine::compute) return waiting_.launch(kernel, operands);
     // What is launched beside computing finds its stream there.
     context_.load = stream(engine);
     kernel.load(operands, none_);
   }
 
-  bool loadUnless(CompiledKernel& kernel, std::optional<PlainTile>& before, const std::vector<Operand>& operands,
-                  const StepParameters& step) override {
-    catchUp();
-    return kernel.loadUnless(before, operands, step);
-  }
-
   double launchTimed(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
-    catchUp();
+    waiting_.enqueue();
     return timer_.time(stream(engine), [&] {
       launch(engine, kernel, operands);
-      catchUp();
+      waiting_.enqueue();
     });
   }
 
   void timestamp(Engine engine) override {
-    catchUp();
+    waiting_.enqueue();
     timer_.timestamp(engine, stream(engine));
   }
   PerEngine<std::vector<double>> timestamps() const override { return timer_.timestamps(); }
@@ -117,7 +110,7 @@ class CudaEngines : public Engines {
   // A GPU replays a graph without its processor: many small kernels take what they take themselves.
   std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, const TimedRows& rows) override {
     const auto launchAll = [&] {
-      for (std::size_t i = 0; i < rows.launches; ++i) waiting_.launch(kernel, operands);
+      for (std::size_t i = 0; i < rows.launches; ++i) launch(Engine::compute, kernel, operands);
       waiting_.enqueue();
     };
     const ExecutableGraph graph = rows.launches > 1 ? capture(context_.compute, launchAll) : ExecutableGraph();
@@ -142,24 +135,24 @@ class CudaEngines : public Engines {
   }
 
   bool exchange(Network& network, const std::vector<RankBuffers>& parts, const Progress& progress) override {
-    catchUp();
+    waiting_.enqueue();
     return ranks_.exchange(network, parts, progress);
   }
   void move(std::byte* to, const std::byte* from, std::size_t bytes) override {
-    catchUp();
+    waiting_.enqueue();
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, context_.compute), "copying within the device");
   }
 
   void map(const Map& map) override { arena_.pages()->map(map.address, map.memory, map.bytes); }
   // Not before what is queued is done, which no graph could wait for.
   void unmap(const Unmap& unmap) override {
-    catchUp();
+    waiting_.enqueue();
     if (!ranks_.wait(context_.compute, *progress_)) return;
     arena_.pages()->unmap(unmap.address, unmap.bytes);
   }
 
   void record(Engine engine, std::size_t event, Progress&) override {
-    catchUp();
+    waiting_.enqueue();
     check(cudaEventRecord(events_[event].get(), stream(engine)), "recording an event");
   }
 
@@ -170,7 +163,7 @@ class CudaEngines : public Engines {
   }
 
   bool end(bool whole) override {
-    catchUp();
+    waiting_.enqueue();
     // What others have not been sent they wait for, and this rank for them.
     if (!whole) ranks_.abandon(capturing_);
     if (!recording_->executable) {
@@ -234,20 +227,6 @@ class CudaEngines : public Engines {
                       : std::vector<Engine>{Engine::toDevice, Engine::toHost};
   }
 
-  void compute(CompiledKernel& kernel, const std::vector<Operand>& operands) {
-    if (SideLaunches::takes(kernel)) {
-      waiting_.enqueue();
-      return beside_.launch(kernel, operands);
-    }
-    beside_.precede(operands);
-    waiting_.launch(kernel, operands);
-  }
-  // What was launched on the compute engine is queued on its stream, or the stream waits for it.
-  void catchUp() {
-    waiting_.enqueue();
-    beside_.join();
-  }
-
   // What is queued on `later` from now on comes after all that is on `earlier`.
   void follow(cudaStream_t later, cudaStream_t earlier) {
     check(cudaEventRecord(order_.get(), earlier), "recording an event");
@@ -274,10 +253,9 @@ class CudaEngines : public Engines {
   }
 
   // Of its own streams alone: others of this GPU may be under capture.
-  void settle() {
+  void settle() const {
     for (const Engine engine : {Engine::compute, Engine::toDevice, Engine::toHost, Engine::network})
       static_cast<void>(cudaStreamSynchronize(stream(engine)));
-    beside_.settle();
     static_cast<void>(cudaGetLastError());
   }
 
@@ -299,7 +277,6 @@ class CudaEngines : public Engines {
   RecordedSection unrecorded_{false, true, true, {}};  // of runs that leave instructions out
   EventTimer timer_;
   SmallLaunches waiting_{context_};  // of the compute engine
-  SideLaunches beside_{context_};    // of the compute engine
   const RowCopies copies_;
   const StepParameters none_{};
 

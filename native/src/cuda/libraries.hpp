@@ -34,9 +34,6 @@ class Libraries {
   const cublas::Api& blas() const { return blas_; }
   cudnn::Handle dnnHandle() const { return dnnHandle_.get(); }
   cublas::Handle blasHandle() const { return blasHandle_.get(); }
-  // Where cuDNN enqueues from here on. (cuBLAS stays: its workspace is one stream's.) Cannot fail
-  // for a stream of this device.
-  void setStream(cudaStream_t stream) const { static_cast<void>(dnn_.cudnnSetStream(dnnHandle_.get(), stream)); }
   // Such as 'cuDNN 9.24.0, cuBLAS 13.1.1'.
   std::string versions() const;
 

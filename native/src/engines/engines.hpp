@@ -52,12 +52,7 @@ class Engines {
   virtual std::optional<std::byte*> begin(const Section& section, std::byte* stepIo, bool leavesOut, const Progress& progress) = 0;
   // On the to-device engine: a load; on the network engine: an addition.
   virtual void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
-  // Of the compute engine, a loadImage: CompiledKernel::loadUnless.
-  virtual bool loadUnless(CompiledKernel& kernel, std::optional<PlainTile>& before, const std::vector<Operand>& operands,
-                          const StepParameters& step) {
-    return kernel.loadUnless(before, operands, step);
-  }
-  // As launch, and waits: milliseconds that it took.
+  // The same, and waits: milliseconds that it took.
   virtual double launchTimed(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
   // Notes when the engine has come to here, in its order.
   virtual void timestamp(Engine engine) = 0;

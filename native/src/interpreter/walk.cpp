@@ -58,13 +58,9 @@ bool Interpreter::Walk::traced(Engine engine, const Body& body) {
 
 void Interpreter::Walk::resolve(const Launch& launch) {
   operands_.clear();
-  const std::vector<OperandReach>& reaches = interpreter_.program_.reaches[launch.kernel];
   for (const Address& address : launch.operands) {
     const std::int64_t value = resolve(address);
-    const OperandReach& reach = reaches[operands_.size()];
     Operand operand;
-    operand.bytes = reach.bytes;
-    operand.written = reach.written;
     if (address.space == Space::arena) operand.address = engines_.arena() + value;
     if (address.space == Space::stepIo) operand.address = stepIo_ + value;
     if (address.space == Space::index) operand.index = value;
@@ -115,7 +111,7 @@ CompiledKernel& Interpreter::Walk::kernelOfTile(const Loop& loop) {
 
 bool Interpreter::Walk::runTile(const Loop& loop, std::optional<PlainTile>& before) {
   if (progress_.ended()) return false;
-  const bool loaded = engines_.loadUnless(kernelOfTile(loop), before, operands_, step_);
+  const bool loaded = kernelOfTile(loop).loadUnless(before, operands_, step_);
   if (!loaded) ++interpreter_.repeatedTiles_;
   return run(loop.body, loaded ? 1 : loop.repeated);
 }

@@ -60,16 +60,6 @@ void checkWorkspace(const KernelInfo& info, const std::vector<OperandExtent>& ex
   }
 }
 
-std::vector<std::vector<OperandReach>> reachesOf(const std::vector<Kernel>& kernels, const std::vector<std::vector<OperandExtent>>& extents) {
-  std::vector<std::vector<OperandReach>> reaches(kernels.size());
-  for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel) {
-    const std::vector<OperandInfo>& operands = kernelInfo(kernels[kernel].kind).operands;
-    for (std::size_t i = 0; i < operands.size(); ++i)
-      reaches[kernel].push_back({extents[kernel][i].bytes, operands[i].use != Use::read && operands[i].use != Use::index});
-  }
-  return reaches;
-}
-
 Program decodeAll(const EncodedProgram& encoded, Device& device) {
   Program program;
   program.arenaBytes = size("arenaBytes", encoded.arenaBytes);
@@ -100,7 +90,6 @@ Program decodeAll(const EncodedProgram& encoded, Device& device) {
     checkLoadImage(load, program.input);
     extents.back()[1].limit = program.input.batch - load.batch;
   }
-  program.reaches = reachesOf(program.kernels, extents);
   for (const EncodedSection& encodedSection : encoded.sections) {
     Section section;
     section.name = encodedSection.name;

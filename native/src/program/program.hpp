@@ -166,18 +166,11 @@ struct Pages {
   std::size_t pageBytes = 0, addressBytes = 0, residentBytes = 0;
 };
 
-// What a kernel does to an operand, from its address on.
-struct OperandReach {
-  std::int64_t bytes;
-  bool written;
-};
-
 struct Program {
   Pages pages;
   std::size_t arenaBytes = 0, peakBytes = 0, hostBytes = 0;
   ImageExtent input;
   std::vector<Kernel> kernels;
-  std::vector<std::vector<OperandReach>> reaches;  // one row a kernel
   std::vector<Section> sections;
 };
 
