@@ -99,12 +99,10 @@ const isReadInPlace = (engine: boolean, extent: number, out: number, window: num
 
 /**
  * Whether the source of a convolution, or its gradient, goes through a copy: cuDNN reads no plain
- * image into channels that lie innermost, and not every padding; its engines take so many channels
- * at once, which an image lacks.
+ * image into channels that lie innermost, and not every padding.
  */
-const isCopied = (k: ConvolutionKernel, channelsAtOnce: number): boolean =>
+const isCopied = (k: ConvolutionKernel): boolean =>
   k.sourceLayout !== k.destinationLayout ||
-  (isEngine(k) && k.groups === 1 && k.inChannels < channelsAtOnce) ||
   !isReadInPlace(isEngine(k), k.inHeight, k.outHeight, (k.kernelHeight - 1) * k.dilationHeight + 1, k.strideHeight, k.padTop) ||
   !isReadInPlace(isEngine(k), k.inWidth, k.outWidth, (k.kernelWidth - 1) * k.dilationWidth + 1, k.strideWidth, k.padLeft)
 
@@ -147,7 +145,7 @@ export const gpuModel = (
   }
   /** Milliseconds of the copy that a convolution at the image's border makes of its source. */
   const copyMilliseconds = (kernel: ConvolutionKernel): number => {
-    if (!isCopied(kernel, vectorBytes / elementSizes(precision).activationBytes)) return 0
+    if (!isCopied(kernel)) return 0
     const { batch, inChannels, inHeight, inWidth } = kernel
     const bytes = 2 * batch * inChannels * inHeight * inWidth * elementSizes(precision).activationBytes
     return 1000 * (bytes / rates.bytesPerSecond + rates.launchSeconds)

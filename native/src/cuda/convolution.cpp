@@ -20,25 +20,22 @@ class ConvolutionKernel : public CompiledKernel {
       : c_(c),
         context_(context),
         product_(makeProduct(Direction::kind, c, context)),
-        scratch_(Direction::kind, c, context, product_->copies(), product_->workspaceBytes()) {}
+        scratch_(Direction::kind, c, context, product_->copy(), product_->workspaceBytes()) {}
 
   void launch(const std::vector<Operand>& operands, const StepParameters&) override {
     std::byte* const scratch = aligned(operands[Direction::scratchAt].address);
-    const auto& [sourceCopy, weightCopy] = product_->copies();
     T* const source = tensor<T>(operands, Direction::sourceAt);
-    T* const weights = widens ? reinterpret_cast<T*>(scratch + scratch_.gradientAt) : tensor<T>(operands, Direction::weightsAt);
-    T* const copiedSource = reinterpret_cast<T*>(scratch);
-    T* const copiedWeights = reinterpret_cast<T*>(scratch + scratch_.weightsAt);
-    const ConvolutionTensors tensors{sourceCopy ? copiedSource : source, weightCopy ? copiedWeights : weights,
+    T* const copied = reinterpret_cast<T*>(scratch);
+    const std::optional<PadBox>& copy = product_->copy();
+    const ConvolutionTensors tensors{copy ? copied : source,
+                                     widens ? scratch + scratch_.gradientAt : operands[Direction::weightsAt].address,
                                      operands[Direction::destinationAt].address, scratch + scratch_.workspaceAt, scratch_.workspaceBytes};
     requireAligned(tensors);
-    if (sourceCopy && Direction::readsSource) padBox(context_.compute, *sourceCopy, source, copiedSource);
-    if (weightCopy && Direction::readsWeights) padBox(context_.compute, *weightCopy, weights, copiedWeights);
+    if (copy && Direction::readsSource) padBox(context_.compute, *copy, source, copied);
     product_->launch(tensors);
-    if (sourceCopy && !Direction::readsSource) cropBox(context_.compute, *sourceCopy, copiedSource, source);
-    if (weightCopy && !Direction::readsWeights) cropBox(context_.compute, *weightCopy, copiedWeights, weights);
+    if (copy && !Direction::readsSource) cropBox(context_.compute, *copy, copied, source);
     if constexpr (widens)
-      copyRows(context_, "widening a gradient", {{1, 1, 1, weightCount(c_)}, {}, {}, false}, static_cast<const T*>(weights),
+      copyRows(context_, "widening a gradient", {{1, 1, 1, weightCount(c_)}, {}, {}, false}, static_cast<const T*>(tensors.weights),
                tensor<float>(operands, Direction::weightsAt));
     if constexpr (Direction::biasAt >= 0)
       finish(tensor<float>(operands, Direction::biasAt), tensor<T>(operands, Direction::destinationAt), scratch + scratch_.partialsAt);

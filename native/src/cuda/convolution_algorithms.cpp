@@ -30,7 +30,7 @@ std::vector<Algorithm> algorithmsOf(const Convolution& c, const Context& context
     if (std::any_of(found.begin(), found.end(), [&](const Algorithm& known) { return known.code == algorithm; })) continue;
     std::size_t bytes = 0;
     if (Direction::workspace(libraries, descriptors, result.algorithm, &bytes) != cudnn::Status::success) continue;
-    found.push_back({algorithm, Scratch(Direction::kind, c, context, descriptors.copies(), bytes).bytes});
+    found.push_back({algorithm, Scratch(Direction::kind, c, context, descriptors.copy(), bytes).bytes});
   }
   return found;
 }
@@ -50,7 +50,7 @@ std::vector<Algorithm> enginesOf(KernelKind kind, const Convolution& c, const Co
     const std::optional<EnginePlan> plan = graph.plan(configuration);
     if (!plan || (found.size() >= mostEngines && plan->workspaceBytes() > 0)) continue;
     isFree = isFree || plan->workspaceBytes() == 0;
-    found.push_back({configuration.algorithm(), Scratch(kind, c, context, graph.copies(), plan->workspaceBytes()).bytes});
+    found.push_back({configuration.algorithm(), Scratch(kind, c, context, graph.copy(), plan->workspaceBytes()).bytes});
   }
   return found;
 }
@@ -80,7 +80,7 @@ std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, const
   if (isRotated(kind, c))
     return withRotatedWeights(c, context, convolutionScratchBytes(KernelKind::convolutionForward, rotate180(c), context));
   const auto product = makeProduct(kind, c, context);
-  return Scratch(kind, c, context, product->copies(), product->workspaceBytes()).bytes;
+  return Scratch(kind, c, context, product->copy(), product->workspaceBytes()).bytes;
 }
 
 std::vector<Algorithm> convolutionAlgorithms(KernelKind kind, const Convolution& c, const Context& context) {

@@ -58,8 +58,8 @@ ConvolutionDescriptors::ConvolutionDescriptors(const Convolution& c, const Conte
   const auto weights = extents("weight tensor", c.outChannels, c.inChannels / c.groups, c.kernelHeight, c.kernelWidth);
   const bool same = rows.extent == c.inHeight && columns.extent == c.inWidth && rows.origin == 0 && columns.origin == 0;
   if (!same || c.sourceLayout != c.destinationLayout)
-    copies_.source = PadBox{c.sourceLayout, c.destinationLayout, c.batch,        c.inChannels, c.inHeight,     c.inWidth,
-                   c.inChannels,   rows.extent,         columns.extent, rows.origin,  columns.origin};
+    copy_ = PadBox{c.sourceLayout, c.destinationLayout, c.batch,        c.inChannels, c.inHeight,
+                   c.inWidth,      rows.extent,         columns.extent, rows.origin,  columns.origin};
 
   const Libraries& libraries = *context.libraries;
   const cudnn::Api& dnn = libraries.dnn();

@@ -1,8 +1,10 @@
 // A convolution as cuDNN sees it.
 #pragma once
+#include <optional>
+
 #include "../kernels/kernel_fields.hpp"
-#include "convolution_copies.hpp"
 #include "libraries.hpp"
+#include "pad.hpp"
 
 namespace tilefold::cuda {
 
@@ -19,10 +21,10 @@ class ConvolutionDescriptors {
 
   // The copy of the source that `source` describes, where that is not the operand itself: cuDNN
   // pads alike on both sides and wants source and destination in one layout.
-  const ConvolutionCopies& copies() const { return copies_; }
+  const std::optional<PadBox>& copy() const { return copy_; }
 
  private:
-  ConvolutionCopies copies_;
+  std::optional<PadBox> copy_;
   Owned<cudnn::TensorDescriptor, cudnn::Status> source_, destination_;
   Owned<cudnn::FilterDescriptor, cudnn::Status> weights_;
   Owned<cudnn::ConvolutionDescriptor, cudnn::Status> window_;

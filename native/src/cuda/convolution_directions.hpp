@@ -18,7 +18,7 @@ struct ForwardConvolution {
   static constexpr std::array direct{Algorithm::implicitPrecomputedGemm, Algorithm::implicitGemm, Algorithm::gemm};
   static constexpr bool atomic(Algorithm) { return false; }
   static constexpr int sourceAt = 0, weightsAt = 1, biasAt = 2, destinationAt = 3, scratchAt = 4;
-  static constexpr bool readsSource = true, readsWeights = true;
+  static constexpr bool readsSource = true;
 
   static cudnn::Status heuristics(const Libraries& l, const ConvolutionDescriptors& d, int requested, int* returned,
                                   cudnn::Performance<Algorithm>* results) {
@@ -42,7 +42,7 @@ struct BackwardDataConvolution {
   static constexpr std::array direct{Algorithm::implicitGemm};
   static constexpr bool atomic(Algorithm algorithm) { return algorithm == Algorithm::atomic; }
   static constexpr int destinationAt = 0, weightsAt = 1, sourceAt = 2, scratchAt = 3, biasAt = -1;
-  static constexpr bool readsSource = false, readsWeights = true;
+  static constexpr bool readsSource = false;
 
   static cudnn::Status heuristics(const Libraries& l, const ConvolutionDescriptors& d, int requested, int* returned,
                                   cudnn::Performance<Algorithm>* results) {
@@ -66,7 +66,7 @@ struct BackwardWeightsConvolution {
   static constexpr std::array direct{Algorithm::implicitGemm};
   static constexpr bool atomic(Algorithm algorithm) { return algorithm == Algorithm::atomic || algorithm == Algorithm::atomicPrecomputed; }
   static constexpr int sourceAt = 0, destinationAt = 1, weightsAt = 2, biasAt = 3, scratchAt = 4;
-  static constexpr bool readsSource = true, readsWeights = false;
+  static constexpr bool readsSource = true;
 
   static cudnn::Status heuristics(const Libraries& l, const ConvolutionDescriptors& d, int requested, int* returned,
                                   cudnn::Performance<Algorithm>* results) {

@@ -31,16 +31,9 @@ Axis axisOf(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t
   return {needed, 0, 0, before};
 }
 
-// Tensor cores take 16 bytes of a pixel's channels at once. An image has fewer, and is copied to
-// have as many: cuDNN would do it at each launch, and slower.
-std::int64_t channelsRead(const Convolution& c, const Context& context) {
-  const std::int64_t together = tensorAlignment / activationBytes(context.precision);
-  return c.destinationLayout == Layout::nhwc && c.groups == 1 ? std::max(c.inChannels, together) : c.inChannels;
-}
-
 void requireSmall(const PadBox& copy) {
   const std::int64_t pixels = std::max(checkedMultiply(copy.height, copy.width), checkedMultiply(copy.paddedHeight, copy.paddedWidth));
-  const std::int64_t elements = checkedMultiply(checkedMultiply(copy.batch, copy.paddedChannels), pixels);
+  const std::int64_t elements = checkedMultiply(checkedMultiply(copy.batch, copy.channels), pixels);
   if (elements > std::numeric_limits<std::int32_t>::max())
     throw Failure("a convolution's source is copied where it has fewer than 2^31 elements, not " + std::to_string(elements) +
                   ": tile this convolution");
@@ -121,13 +114,11 @@ ConvolutionGraph::ConvolutionGraph(KernelKind kind, const Convolution& c, const 
   const Axis rows = axisOf(c.inHeight, c.outHeight, c.kernelHeight, c.strideHeight, c.dilationHeight, c.padTop);
   const Axis columns = axisOf(c.inWidth, c.outWidth, c.kernelWidth, c.strideWidth, c.dilationWidth, c.padLeft);
   const bool same = rows.extent == c.inHeight && columns.extent == c.inWidth && rows.origin == 0 && columns.origin == 0;
-  const std::int64_t channels = channelsRead(c, context), taps = c.outChannels * c.kernelHeight * c.kernelWidth;
-  if (!same || channels != c.inChannels || c.sourceLayout != c.destinationLayout)
-    copies_.source = PadBox{c.sourceLayout, c.destinationLayout, c.batch,        c.inChannels, c.inHeight,    c.inWidth,
-                   channels,       rows.extent,         columns.extent, rows.origin,  columns.origin};
-  if (channels != c.inChannels)
-    copies_.weights = PadBox{Layout::plain, Layout::plain, 1, 1, taps, c.inChannels, 1, taps, channels, 0, 0};
-  if (copies_.source) requireSmall(*copies_.source);
+  if (!same || c.sourceLayout != c.destinationLayout) {
+    copy_ = PadBox{c.sourceLayout, c.destinationLayout, c.batch,        c.inChannels, c.inHeight,
+                   c.inWidth,      rows.extent,         columns.extent, rows.origin,  columns.origin};
+    requireSmall(*copy_);
+  }
 
   const Libraries& libraries = *context.libraries;
   GraphDescriptor window(libraries, DescriptorType::convolution);
@@ -140,8 +131,8 @@ ConvolutionGraph::ConvolutionGraph(KernelKind kind, const Convolution& c, const 
       .set(Attribute::convolutionPostPaddings, std::vector{rows.after, columns.after})
       .finalise();
   const bool last = c.destinationLayout == Layout::nhwc;
-  parts_.push_back(tensor(context, sourceId, last, {c.batch, channels, rows.extent, columns.extent}));
-  parts_.push_back(tensor(context, weightsId, last, {c.outChannels, channels / c.groups, c.kernelHeight, c.kernelWidth}));
+  parts_.push_back(tensor(context, sourceId, last, {c.batch, c.inChannels, rows.extent, columns.extent}));
+  parts_.push_back(tensor(context, weightsId, last, {c.outChannels, c.inChannels / c.groups, c.kernelHeight, c.kernelWidth}));
   parts_.push_back(tensor(context, destinationId, last, {c.batch, c.outChannels, c.outHeight, c.outWidth}));
   parts_.push_back(std::move(window));
 

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "../kernels/kernel_fields.hpp"
-#include "convolution_copies.hpp"
 #include "convolution_tensors.hpp"
 #include "engine_configuration.hpp"
 #include "graph_descriptor.hpp"
+#include "pad.hpp"
 
 namespace tilefold::cuda {
 
@@ -31,8 +31,8 @@ class ConvolutionGraph {
   // `kind` is one of the three convolutions.
   ConvolutionGraph(KernelKind kind, const Convolution& c, const Context& context);
 
-  // Of an image, whose few channels are padded to as many as tensor cores take at once.
-  const ConvolutionCopies& copies() const { return copies_; }
+  // The copy of the source that the graph reads, or writes, in its place.
+  const std::optional<PadBox>& copy() const { return copy_; }
 
   // Those that cuDNN's heuristics name, fastest first, of engines that give the same bits at every
   // launch and sum products as they stand; all are remembered. Those that cuDNN would compile first,
@@ -46,7 +46,7 @@ class ConvolutionGraph {
   std::vector<EngineConfiguration> named(cudnn::HeuristicMode mode) const;
 
   Context context_;
-  ConvolutionCopies copies_;
+  std::optional<PadBox> copy_;
   std::vector<GraphDescriptor> parts_;
   std::optional<GraphDescriptor> graph_;  // none where cuDNN refuses it
 };

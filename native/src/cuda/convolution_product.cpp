@@ -43,7 +43,7 @@ class AlgorithmProduct : public ConvolutionProduct {
  public:
   AlgorithmProduct(const Convolution& c, const Context& context)
       : libraries_(*context.libraries), descriptors_(c, context), choice_(c, libraries_, descriptors_) {}
-  const ConvolutionCopies& copies() const override { return descriptors_.copies(); }
+  const std::optional<PadBox>& copy() const override { return descriptors_.copy(); }
   std::size_t workspaceBytes() const override { return choice_.workspaceBytes; }
   void launch(const ConvolutionTensors& tensors) override {
     libraries_.check(Direction::launch(libraries_, descriptors_, choice_.algorithm, tensors), "a convolution");
@@ -60,7 +60,7 @@ class EngineProduct : public ConvolutionProduct {
  public:
   EngineProduct(KernelKind kind, const Convolution& c, const Context& context)
       : libraries_(*context.libraries), graph_(kind, c, context), plan_(planOf(c.algorithm)) {}
-  const ConvolutionCopies& copies() const override { return graph_.copies(); }
+  const std::optional<PadBox>& copy() const override { return graph_.copy(); }
   std::size_t workspaceBytes() const override { return plan_.workspaceBytes(); }
   void launch(const ConvolutionTensors& tensors) override { plan_.launch(libraries_, tensors); }
 

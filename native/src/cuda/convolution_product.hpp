@@ -2,11 +2,12 @@
 // padding, biases and rectifiers that are ours.
 #pragma once
 #include <memory>
+#include <optional>
 
 #include "../kernels/kernel_fields.hpp"
 #include "context.hpp"
-#include "convolution_copies.hpp"
 #include "convolution_tensors.hpp"
+#include "pad.hpp"
 
 namespace tilefold::cuda {
 
@@ -17,7 +18,8 @@ class ConvolutionProduct {
   ConvolutionProduct(const ConvolutionProduct&) = delete;
   ConvolutionProduct& operator=(const ConvolutionProduct&) = delete;
 
-  virtual const ConvolutionCopies& copies() const = 0;
+  // The copy of the source that it reads or writes, where that is not the operand itself.
+  virtual const std::optional<PadBox>& copy() const = 0;
   virtual std::size_t workspaceBytes() const = 0;
   // Enqueues.
   virtual void launch(const ConvolutionTensors& tensors) = 0;

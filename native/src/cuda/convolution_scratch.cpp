@@ -9,8 +9,7 @@ namespace {
 
 std::size_t copyBytes(const std::optional<PadBox>& copy, const Context& context) {
   if (!copy) return 0;
-  return static_cast<std::size_t>(copy->batch * copy->paddedChannels * copy->paddedHeight * copy->paddedWidth *
-                                  activationBytes(context.precision));
+  return static_cast<std::size_t>(copy->batch * copy->channels * copy->paddedHeight * copy->paddedWidth * activationBytes(context.precision));
 }
 
 }  // namespace
@@ -23,10 +22,8 @@ std::size_t weightBytes(const Convolution& c, const Context& context) {
   return static_cast<std::size_t>(weightCount(c) * activationBytes(context.precision));
 }
 
-Scratch::Scratch(KernelKind kind, const Convolution& c, const Context& context, const ConvolutionCopies& copies, std::size_t workspace)
-    : weightsAt(inParts(copyBytes(copies.source, context))),
-      gradientAt(weightsAt + inParts(copyBytes(copies.weights, context))),
-      workspaceBytes(workspace) {
+Scratch::Scratch(KernelKind kind, const Convolution& c, const Context& context, const std::optional<PadBox>& copy, std::size_t workspace)
+    : gradientAt(inParts(copyBytes(copy, context))), workspaceBytes(workspace) {
   const bool isGradient = kind == KernelKind::convolutionBackwardWeights;
   const std::size_t gradientBytes = isGradient && context.precision == Precision::bf16 ? weightBytes(c, context) : 0;
   const std::int64_t partialBytes =

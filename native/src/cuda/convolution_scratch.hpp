@@ -2,10 +2,11 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "../kernels/kernel_fields.hpp"
 #include "context.hpp"
-#include "convolution_copies.hpp"
+#include "pad.hpp"
 
 namespace tilefold::cuda {
 
@@ -26,9 +27,9 @@ std::size_t weightBytes(const Convolution& c, const Context& context);
 // the source at 0.
 struct Scratch {
   // `kind` is one of the three convolutions.
-  Scratch(KernelKind kind, const Convolution& c, const Context& context, const ConvolutionCopies& copies, std::size_t workspace);
+  Scratch(KernelKind kind, const Convolution& c, const Context& context, const std::optional<PadBox>& copy, std::size_t workspace);
 
-  std::size_t weightsAt, gradientAt, workspaceAt, workspaceBytes, partialsAt, bytes;
+  std::size_t gradientAt, workspaceAt, workspaceBytes, partialsAt, bytes;
 };
 
 // Whether the gradient of the source is a forward convolution with rotated weights

@@ -34,12 +34,11 @@ struct Strides {
   std::uint32_t channel, pixel;
 };
 
-// The same from one layout to another, all channels of a pixel at once, zero those that the source
-// does not have: threads of a warp share the lines that they write.
+// The same from one layout to another, all channels of a pixel at once: threads of a warp share the
+// lines that they write.
 template <class T>
 __global__ void shiftPixels(const T* source, T* destination, Rows from, Rows to, Strides fromStrides, Strides toStrides,
-                            std::uint32_t fromChannels, std::uint32_t toChannels, std::int32_t top, std::int32_t left,
-                            std::uint32_t count) {
+                            std::uint32_t channels, std::int32_t top, std::int32_t left, std::uint32_t count) {
   for (std::uint64_t i = firstIndex(); i < count; i += indexStep()) {
     const auto index = static_cast<std::uint32_t>(i);
     const std::uint32_t row = index / to.width, image = row / to.height;
@@ -47,21 +46,21 @@ __global__ void shiftPixels(const T* source, T* destination, Rows from, Rows to,
     const std::uint32_t x = index - row * to.width - static_cast<std::uint32_t>(left);
     const bool inside = y < from.height && x < from.width;
     const T* pixel =
-        source + std::size_t{image} * fromChannels * from.height * from.width + std::size_t{y * from.width + x} * fromStrides.pixel;
-    T* result = destination + std::size_t{image} * toChannels * to.height * to.width +
+        source + std::size_t{image} * channels * from.height * from.width + std::size_t{y * from.width + x} * fromStrides.pixel;
+    T* result = destination + std::size_t{image} * channels * to.height * to.width +
                 std::size_t{index - image * to.height * to.width} * toStrides.pixel;
-    for (std::uint32_t c = 0; c < toChannels; ++c)
-      result[std::size_t{c} * toStrides.channel] = inside && c < fromChannels ? pixel[std::size_t{c} * fromStrides.channel] : T{};
+    for (std::uint32_t c = 0; c < channels; ++c)
+      result[std::size_t{c} * toStrides.channel] = inside ? pixel[std::size_t{c} * fromStrides.channel] : T{};
   }
 }
 
 struct Side {
   Layout layout;
-  std::int64_t channels, height, width;
+  std::int64_t height, width;
 };
 
-Strides stridesOf(const Side& side) {
-  if (side.layout == Layout::nhwc) return {1, static_cast<std::uint32_t>(side.channels)};
+Strides stridesOf(const Side& side, std::int64_t channels) {
+  if (side.layout == Layout::nhwc) return {1, static_cast<std::uint32_t>(channels)};
   return {static_cast<std::uint32_t>(side.height * side.width), 1};
 }
 
@@ -80,10 +79,10 @@ void launchShift(cudaStream_t stream, const Side& from, const Side& to, std::int
 template <class T>
 void move(cudaStream_t stream, const PadBox& box, const Side& from, const Side& to, std::int64_t top, std::int64_t left, const T* source,
           T* destination) {
-  if (from.layout != to.layout || from.channels != to.channels) {
+  if (from.layout != to.layout) {
     const std::int64_t count = box.batch * to.height * to.width;
     launchGrid(stream, name, shiftPixels<T>, blocksFor(count), threads, source, destination, rowsOf(from, from.width), rowsOf(to, to.width),
-               stridesOf(from), stridesOf(to), static_cast<std::uint32_t>(from.channels), static_cast<std::uint32_t>(to.channels),
+               stridesOf(from, box.channels), stridesOf(to, box.channels), static_cast<std::uint32_t>(box.channels),
                static_cast<std::int32_t>(top), static_cast<std::int32_t>(left), static_cast<std::uint32_t>(count));
   } else {
     const bool innermost = from.layout == Layout::nhwc;
@@ -99,14 +98,14 @@ void move(cudaStream_t stream, const PadBox& box, const Side& from, const Side& 
 
 template <class T>
 void padBox(cudaStream_t stream, const PadBox& box, const T* source, T* destination) {
-  move(stream, box, {box.layout, box.channels, box.height, box.width},
-       {box.paddedLayout, box.paddedChannels, box.paddedHeight, box.paddedWidth}, box.top, box.left, source, destination);
+  move(stream, box, {box.layout, box.height, box.width}, {box.paddedLayout, box.paddedHeight, box.paddedWidth}, box.top, box.left, source,
+       destination);
 }
 
 template <class T>
 void cropBox(cudaStream_t stream, const PadBox& box, const T* source, T* destination) {
-  move(stream, box, {box.paddedLayout, box.paddedChannels, box.paddedHeight, box.paddedWidth},
-       {box.layout, box.channels, box.height, box.width}, -box.top, -box.left, source, destination);
+  move(stream, box, {box.paddedLayout, box.paddedHeight, box.paddedWidth}, {box.layout, box.height, box.width}, -box.top, -box.left, source,
+       destination);
 }
 
 #define TILEFOLD_INSTANTIATE(T)                                       \

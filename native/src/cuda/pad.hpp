@@ -10,13 +10,13 @@
 
 namespace tilefold::cuda {
 
-// A tensor [batch, channels, height, width] and its padded copy [batch, paddedChannels,
-// paddedHeight, paddedWidth], in which element (0, 0) lies at (top, left), which may be negative.
-// The copy need not reach the tensor's last rows and columns. Layouts are plain or nhwc; of tensors
-// that have one each, the channels are few, and alone are padded. At most 2^31 - 1 elements each.
+// A tensor [batch, channels, height, width] and its padded copy [batch, channels, paddedHeight,
+// paddedWidth], in which element (0, 0) lies at (top, left), which may be negative. The copy need
+// not reach the tensor's last rows and columns. Layouts are plain or nhwc; of tensors that have one
+// each, the channels are few. At most 2^31 - 1 elements each.
 struct PadBox {
   Layout layout, paddedLayout;
-  std::int64_t batch, channels, height, width, paddedChannels, paddedHeight, paddedWidth, top, left;
+  std::int64_t batch, channels, height, width, paddedHeight, paddedWidth, top, left;
 };
 
 // Enqueues: the padded copy of `source`, zero outside of it.
