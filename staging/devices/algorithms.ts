@@ -13,7 +13,10 @@ export const rotated180Algorithm = (n: number): number => 32 + n
 
 const engineBase = 2 ** 32
 
-/** Tells whether a convolution runs by an engine of cuDNN's graphs, which sum products as they stand. */
+/**
+ * Tells whether a convolution runs by an engine of cuDNN's graphs, which sum products as they
+ * stand.
+ */
 export const isEngine = ({ algorithm }: Pick<ConvolutionAlgorithm, 'algorithm'>): boolean => algorithm >= engineBase
 
 /**

@@ -86,9 +86,9 @@ export const representative = (kernel: ConvolutionKernel): ConvolutionKernel => 
 }
 
 /**
- * Whether cuDNN reads one axis as it lies. Its engines pad each side for itself, where windows begin
- * before the tensor and end a stride before its end at most; its older algorithms pad alike on both
- * sides, so that the padding before must serve behind too.
+ * Whether cuDNN reads one axis as it lies. Its engines pad each side for itself, where windows
+ * begin before the tensor and end a stride before its end at most; its older algorithms pad alike
+ * on both sides, so that the padding before must serve behind too.
  */
 const isReadInPlace = (engine: boolean, extent: number, out: number, window: number, stride: number, before: number): boolean => {
   const needed = (out - 1) * stride + window

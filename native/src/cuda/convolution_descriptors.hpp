@@ -1,4 +1,4 @@
-// A convolution as cuDNN sees it.
+// A convolution as cuDNN's older interface sees it.
 #pragma once
 #include <optional>
 
@@ -10,8 +10,7 @@ namespace tilefold::cuda {
 
 class ConvolutionDescriptors {
  public:
-  // Throws Failure for layouts that this device does not convolve, and for tensors of 2^31 elements
-  // or more, which cuDNN does not take.
+  // Throws Failure for tensors of 2^31 elements or more, which these do not take.
   ConvolutionDescriptors(const Convolution& c, const Context& context);
 
   cudnn::TensorDescriptor source() const { return source_.get(); }

@@ -8,9 +8,9 @@
 
 namespace tilefold::cuda {
 
-// Each direction has: the kind of kernel; Algorithm; `direct`, the algorithms that sum products as they stand, the
-// first of which is algorithm 0 where cuDNN has it; whether an algorithm adds with atomics, in no
-// fixed order; the positions of its operands (-1: none); cuDNN's functions.
+// Each direction has: the kind of kernel; Algorithm; `direct`, the algorithms that sum products as
+// they stand, the first of which is algorithm 0 where cuDNN has it; whether an algorithm adds with
+// atomics, in no fixed order; the positions of its operands (-1: none); cuDNN's functions.
 
 struct ForwardConvolution {
   static constexpr KernelKind kind = KernelKind::convolutionForward;

@@ -35,8 +35,9 @@ class ConvolutionGraph {
   const std::optional<PadBox>& copy() const { return copy_; }
 
   // Those that cuDNN's heuristics name, fastest first, of engines that give the same bits at every
-  // launch and sum products as they stand; all are remembered. Those that cuDNN would compile first,
-  // in half a second each, only where there are no others. None where no engine computes this.
+  // launch and sum products as they stand; all are remembered. Those that cuDNN would compile
+  // first, in half a second each, only where there are no others. None where no engine computes
+  // this.
   std::vector<EngineConfiguration> configurations() const;
 
   // Nothing where the engine does not compute this.
