@@ -12,6 +12,7 @@ import type { Refusal } from './refusal'
 import { type Part, type Report, holds, parityGroups, parityHolds } from './report'
 import type { Sanitized } from './sanitizer'
 import type { Tested } from './suite'
+import { networkTable } from './network-tables'
 import { percent, makeRows, table } from './table'
 import type { Finding, Verdict } from './verdict'
 import { judgeReport } from './verdicts'
@@ -156,6 +157,7 @@ export const markdown = (report: Report): string => {
     section('Parity: ‖g − g64‖ / ‖g64‖ of VGG-16', report.parity, parityTable),
     section('compute-sanitizer', report.sanitizer, sanitizerTable),
     section("The driver's memory", report.driverMemory, memoryTable),
+    section('Networks', report.networks, networkTable),
     section('Training steps of VGG-16, batch 1', report.benchmarks, benchmarkTables),
     section(`Growing batches of ${check.scale.batches.network.name}`, report.batches, batchTables),
     section('Profiles, and steps that they predict', report.predictions, predictionTable),

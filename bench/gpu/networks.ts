@@ -80,12 +80,16 @@ export interface CompiledPeer extends Workload {
   readonly peer: Promise<E.Either<Refusal, Pytorch>>
 }
 
+/** Those that a GPU has tensor cores for, where there are any among them. */
+const timedPrecisions = (precisions: readonly CheckPrecision[]): readonly CheckPrecision[] =>
+  precisions.some((one) => one !== 'float32') ? precisions.filter((one) => one !== 'float32') : precisions
+
 /** What torch.compile takes of a network at most, many at once. */
 const compileSeconds = 240
 
 /** Lets torch.compile work at every workload at once, beside what is not timed. */
 export const compileWorkloads = ({ python, device, precisions, scale: { workloads } }: Check): readonly CompiledPeer[] =>
-  precisions.flatMap((precision) =>
+  timedPrecisions(precisions).flatMap((precision) =>
     workloads.map((workload) => ({
       ...workload,
       precision,
@@ -100,8 +104,8 @@ export const compileWorkloads = ({ python, device, precisions, scale: { workload
   )
 
 /**
- * Steps of networks as they are and in a fifth of plain's memory, by kernels that were measured
- * before, beside PyTorch's in channels_last, as it is and by torch.compile; turn by turn.
+ * Steps of networks as they are and in a fifth of plain's memory, planned without a profile, beside
+ * PyTorch's in channels_last, as it is and by torch.compile; turn by turn. A GPU's in tf32 and bf16.
  */
 export const runNetworks = async (
   check: Check,
@@ -112,7 +116,7 @@ export const runNetworks = async (
   const { precisions, scale } = check
   const { workloads, steps, mostSeconds } = scale
   const rows: NetworkStep[] = []
-  for (const precision of precisions)
+  for (const precision of timedPrecisions(precisions))
     for (const workload of workloads) {
       const take = async (contender: Contender, run: (seconds: number) => Promise<Timing>): Promise<void> => {
         const timing = deadline.isOver() ? E.left(timeIsUp) : unlessOver(deadline, await run(deadline.atMost(mostSeconds)))

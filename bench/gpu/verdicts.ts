@@ -7,12 +7,13 @@ import { arenaText } from './benchmark-tables'
 import { type Row, nanosecondsPerPixel } from './benchmark'
 import type { CheckPrecision } from './check-options'
 import { mostBesideBytes, mostBesideDifference } from './driver-memory'
+import { type Compared, compareSteps, workloadText } from './network-tables'
 import type { Parity } from './parity'
 import { type Refusal, refusal } from './refusal'
 import { type Report, parityGroups } from './report'
 import type { Sanitized } from './sanitizer'
 import { percent } from './table'
-import { all, byPrecision, byRow, type Figure, getFound, judge, notRun, sum, type Verdict } from './verdict'
+import { all, byPrecision, byRow, type Figure, type Finding, getFound, judge, notRun, sum, type Verdict } from './verdict'
 
 const suite = ({ check, suite: part }: Report): Verdict => {
   const figure = pipe(
@@ -116,6 +117,42 @@ const driver = (report: Report): Verdict => {
     [{ of: report.check.precisions[0]!, figure }]
   )
 }
+
+const mostOfPytorchsStep = 0.9
+
+/** A workload's finding by what is made of its steps. */
+const ofWorkloads = (report: Report, figure: (compared: Compared) => E.Either<Refusal, Figure>): readonly Finding[] =>
+  pipe(
+    getFound(report.networks),
+    E.map((rows) => compareSteps(rows).map((one) => ({ of: `${one.row.precision} ${workloadText(one.row)}`, figure: figure(one) }))),
+    E.getOrElse((refused): readonly Finding[] => [{ of: report.check.device, figure: E.left(refused) }])
+  )
+
+const networks = (report: Report): Verdict =>
+  judge(
+    4,
+    "networks' steps over the faster of PyTorch's, eager and compiled",
+    `at most ${mostOfPytorchsStep.toFixed(2)}`,
+    ofWorkloads(report, ({ ms, pytorchMs }) => {
+      const plain = ms.get('plain')
+      if (plain === undefined || pytorchMs === undefined) return E.left(refusal('one of both did not run'))
+      return E.right({ text: (plain / pytorchMs).toFixed(2), holds: plain / pytorchMs <= mostOfPytorchsStep })
+    })
+  )
+
+const mostOfPlain = 1.35
+
+const fifths = (report: Report): Verdict =>
+  judge(
+    4,
+    "networks' steps in a fifth of plain's memory over plain's",
+    `at most ${mostOfPlain}`,
+    ofWorkloads(report, ({ ms }) => {
+      const [plain, fifth] = [ms.get('plain'), ms.get('in a fifth')]
+      if (plain === undefined || fifth === undefined) return E.left(refusal('it does not fit, or did not run'))
+      return E.right({ text: (fifth / plain).toFixed(2), holds: fifth / plain <= mostOfPlain })
+    })
+  )
 
 const mostOfPytorchsPixel = 1.5
 
@@ -236,6 +273,8 @@ export const judgeReport = (report: Report): readonly Verdict[] => [
   sanitized(report, 'racecheck'),
   plannedMemory(report),
   driver(report),
+  networks(report),
+  fifths(report),
   pixels(report),
   batches(report),
   predictions(report),

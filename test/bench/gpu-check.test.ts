@@ -90,6 +90,7 @@ const headings = [
   'Verdicts',
   'Device suite',
   'Parity',
+  'Networks',
   'Training steps of VGG-16',
   '16 x 16 tiles',
   'Growing batches of VGG-16',

@@ -35,23 +35,24 @@ std::vector<Algorithm> algorithmsOf(const Convolution& c, const Context& context
   return found;
 }
 
-// Engines that a plan may choose from, fastest first, and the first that needs no workspace among
-// those tried.
+// Engines that a plan may choose from, fastest first, and behind them the one that needs the least
+// of those tried.
 constexpr std::size_t mostEngines = 4, mostTried = 8;
 
 std::vector<Algorithm> enginesOf(KernelKind kind, const Convolution& c, const Context& context) {
   const ConvolutionGraph graph(kind, c, context);
-  std::vector<EngineConfiguration> configurations = graph.configurations();
-  if (configurations.size() > mostTried) configurations.resize(mostTried);
   std::vector<Algorithm> found;
-  bool isFree = false;
-  for (const EngineConfiguration& configuration : configurations) {
-    if (isFree && found.size() >= mostEngines) break;
-    const std::optional<EnginePlan> plan = graph.plan(configuration);
-    if (!plan || (found.size() >= mostEngines && plan->workspaceBytes() > 0)) continue;
-    isFree = isFree || plan->workspaceBytes() == 0;
-    found.push_back({configuration.algorithm(), Scratch(kind, c, context, graph.copy(), plan->workspaceBytes()).bytes});
+  std::size_t tried = 0;
+  for (const EngineConfiguration& configuration : graph.configurations()) {
+    if (tried++ == mostTried) break;
+    if (const std::optional<EnginePlan> plan = graph.plan(configuration))
+      found.push_back({configuration.algorithm(), Scratch(kind, c, context, graph.copy(), plan->workspaceBytes()).bytes});
   }
+  if (found.size() <= mostEngines) return found;
+  const auto less = [](const Algorithm& one, const Algorithm& other) { return one.scratchBytes < other.scratchBytes; };
+  const Algorithm least = *std::min_element(found.begin(), found.end(), less);
+  found.resize(mostEngines);
+  if (less(least, *std::min_element(found.begin(), found.end(), less))) found.push_back(least);
   return found;
 }
 
