@@ -70,6 +70,7 @@ class Peer:
     def __init__(self, device):
         self.device = device
         self.cuda = device == 'cuda'
+        self.step = None
 
     def synchronize(self):
         if self.cuda:
@@ -136,9 +137,13 @@ class Peer:
         for _ in range(request.get('warm', 0)):
             step()
         self.step = step
+        # Others measure before its steps' turn.
+        self.release()
         return {'prepared': True}
 
     def steps(self, request):
+        if self.step is None:
+            raise RuntimeError('no step is prepared')
         times, loss = [], None
         for _ in range(request['steps']):
             ms, loss = self.step()

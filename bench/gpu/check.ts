@@ -83,6 +83,7 @@ const runCheck = async (check: Check, deadline: Deadline): Promise<Report> => {
   try {
     await run('parity', 'parity', (end) => runParity(check, pytorch, end))
     await run('sanitizer', 'compute-sanitizer', (end) => runSanitizer(check, end))
+    await Promise.all(compiled.map(({ peer }) => peer))
     // First of all that is timed: later plans choose by the times that it measures.
     await run('predictions', 'profiles', (end) => runPredictions(check, end))
     const profiles = report.predictions !== undefined && E.isRight(report.predictions.found) ? report.predictions.found.right : []

@@ -143,6 +143,14 @@ const section = <A>(title: string, part: Part<A> | undefined, show: (found: A) =
   return `## ${title}${time}\n\n${body}\n`
 }
 
+const conclusion = (report: Report): string => {
+  const names = { suite: 'the device suite', parity: 'parity' } as const
+  const asked = (['suite', 'parity'] as const).filter((part) => report.check.parts.includes(part)).map((part) => names[part])
+  return asked.length === 0
+    ? 'Neither the device suite nor parity was asked for.'
+    : `What decides, ${asked.join(' and ')}, ${holds(report) ? 'holds' : 'does not hold'}.`
+}
+
 /** The whole check for people. */
 export const markdown = (report: Report): string => {
   const { version, date, check, pytorch } = report
@@ -151,7 +159,7 @@ export const markdown = (report: Report): string => {
     : `no PyTorch: ${pytorch.left.message}`
   return [
     `# Tilefold ${version}: gpu-check ${check.mode} on ${check.device}, ${date}\n`,
-    `Beside ${peer}. The device suite and parity ${holds(report) ? 'hold' : 'do not hold'}.\n`,
+    `Beside ${peer}. ${conclusion(report)}\n`,
     `## Verdicts\n\n${verdictTable(judgeReport(report))}\n`,
     section('Device suite', report.suite, suiteTable),
     section('Parity: ‖g − g64‖ / ‖g64‖ of VGG-16', report.parity, parityTable),

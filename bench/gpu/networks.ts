@@ -104,8 +104,9 @@ export const compileWorkloads = ({ python, device, precisions, scale: { workload
   )
 
 /**
- * Steps of networks as they are and in a fifth of plain's memory, planned without a profile, beside
- * PyTorch's in channels_last, as it is and by torch.compile; turn by turn. A GPU's in tf32 and bf16.
+ * Steps of networks as they are and in a fifth of plain's memory, planned without a profile,
+ * beside PyTorch's in channels_last, as it is and by torch.compile; turn by turn. A GPU's in tf32
+ * and bf16.
  */
 export const runNetworks = async (
   check: Check,

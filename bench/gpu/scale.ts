@@ -74,7 +74,7 @@ const quickFiles = [
   'training/offload-optimizer',
   'golden/operations',
   'golden/branching',
-  'native/engines',
+  'native/cudnn-engines',
   'properties/tiled-equals-untiled',
   'properties/fused-rectifier',
   'properties/not-a-number',

@@ -51,8 +51,8 @@ const vectorBytes = 16
 const coarse = (extent: number): number => extent - (extent % 2 ** Math.max(0, Math.floor(Math.log2(extent)) - 2))
 
 /**
- * Returns one axis of a convolution with a coarse output; padding that differs on both sides is in
- * a copy of the source.
+ * Returns one axis of a convolution with a coarse output, and without padding that differs on both
+ * sides: what is fastest hardly depends on it.
  */
 const coarseAxis = (extent: number, window: number, stride: number, before: number, after: number) => {
   const out = coarse(extent)

@@ -31,7 +31,7 @@ const run = (command: string, args: readonly string[], environment: NodeJS.Proce
 const files: Readonly<Record<string, number>> = {
   'golden/branching': 0,
   'golden/operations': 0,
-  'native/engines': 0,
+  'native/cudnn-engines': 0,
   'native/normalisation': 0,
   'properties/awkward-graphs': 0,
   'properties/bf16': 5,

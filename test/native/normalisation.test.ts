@@ -197,6 +197,22 @@ for (const target of tried) {
       }
     })
 
+  for (const layout of layoutsOf(target).filter((each) => each === 'plain' || each === 'nhwc'))
+    test(`a first element far from all others leaves the variance its digits, ${name} ${layout}`, async () => {
+      const [many, width, apart, noise] = [8, 60_000, 100.3, 2 ** -10]
+      const x = Float32Array.from({ length: many * width }, (_, i) => {
+        const pixel = layout === 'plain' ? i % width : Math.floor(i / many)
+        return pixel === 0 ? apart : pixel % 2 === 0 ? noise : -noise
+      })
+      const tile = { batch: 1, channels: many, height: 1, width, layout: layoutCode(layout), groups: many, perImage: 0 }
+      const [, moments] = await runKernel({ kind: 'momentsForward', ...tile }, [[...x], new Float64Array(3 * many)], target)
+      const of = Array.from({ length: width }, (_, pixel) => x[layout === 'plain' ? pixel : pixel * many]!)
+      const mean = of.reduce((sum, value) => sum + value, 0) / width
+      const deviations = of.reduce((sum, value) => sum + (value - mean) ** 2, 0)
+      for (let row = 0; row < 3 * many; row += 3)
+        assert.ok(Math.abs(moments![row + 2]! / deviations - 1) < 1e-4, `${moments![row + 2]} for ${deviations}`)
+    })
+
   test(`running statistics move towards the batch's, and stand for moments, ${name}`, async () => {
     const moments = Float64Array.of(4, 0.5, 6, 11, -2, 20)
     const kernel: Kernel = { kind: 'updateRunning', channels: 2, momentum: 0.25 }

@@ -9,12 +9,12 @@ import { valueOf } from './outcome'
 
 const vgg16 = { model: 'vgg16', classes: 2, device: 'devices/h200-bf16.json', input: [1, 3, 1024, 1024] } as const
 
-/** engines-first.txt: the fastest of 12 steps of `bench vgg16 --no-measure --strategy plain`. */
-const seen = { milliseconds: 5.33, mebibytes: 766 }
+/** engines-first.txt: the median step of a plan by cuDNN's heuristics alone. */
+const seen = { milliseconds: 5.42, mebibytes: 766 }
 
-test("plain's step is predicted within 15 % of the measured one, and its memory to the MiB", async () => {
+test('plain by measured times is predicted to be a fifth faster at most than it was by heuristics, in its memory', async () => {
   const { predictedStepMs, peakDeviceBytes } = await valueOf(plan({ ...vgg16, strategy: 'plain' }))
-  assert.ok(Math.abs(predictedStepMs / seen.milliseconds - 1) < 0.15, `${predictedStepMs} ms`)
+  assert.ok(predictedStepMs > 0.8 * seen.milliseconds && predictedStepMs < seen.milliseconds, `${predictedStepMs} ms`)
   assert.ok(Math.abs(peakDeviceBytes / 2 ** 20 - seen.mebibytes) < 1, `${peakDeviceBytes} bytes`)
 })
 

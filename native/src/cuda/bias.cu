@@ -1,5 +1,6 @@
 #include "bias.hpp"
 
+#include <limits>
 #include <type_traits>
 
 #include "../kernels/rectifier.hpp"
@@ -87,10 +88,10 @@ __global__ void sumPlanes(const T* values, Sum* sums, std::uint32_t batch, std::
 
 // sums[slice][channel] of rows [rows][channels].
 template <class Value, class Sum>
-__global__ void sumColumns(const Value* values, Sum* sums, std::uint32_t rows, std::uint32_t channels, std::uint32_t perSlice) {
+__global__ void sumColumns(const Value* values, Sum* sums, std::uint64_t rows, std::uint32_t channels, std::uint64_t perSlice) {
   __shared__ double shared[threads];
   const std::uint32_t lane = threadIdx.x % warpThreads, channel = blockIdx.x * warpThreads + lane, slice = blockIdx.y;
-  const std::uint64_t first = std::uint64_t{slice} * perSlice;
+  const std::uint64_t first = slice * perSlice;
   const std::uint64_t last = first + perSlice < rows ? first + perSlice : rows;
   double sum = 0;
   if (channel < channels) {
@@ -120,8 +121,8 @@ void sumSlices(cudaStream_t stream, Layout layout, std::int64_t batch, std::int6
   const auto count = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
   if (innermost(layout, pixels)) {
     const std::int64_t rows = batch * pixels;
-    launchGrid(stream, sumsName, sumColumns<T, Sum>, dim3(columnBlocks(channels), count(slices)), threads, gradient, sums, count(rows),
-               count(channels), count(quotientUp(rows, slices)));
+    launchGrid(stream, sumsName, sumColumns<T, Sum>, dim3(columnBlocks(channels), count(slices)), threads, gradient, sums,
+               static_cast<std::uint64_t>(rows), count(channels), static_cast<std::uint64_t>(quotientUp(rows, slices)));
   } else if (pixels % together<T> == 0 && aligned(gradient)) {
     launchGrid(stream, sumsName, sumPlanes<together<T>, T, Sum>, dim3(count(channels), count(slices)), threads, gradient, sums,
                count(batch), count(channels), count(pixels / together<T>), count(quotientUp(batch * pixels / together<T>, slices)));
@@ -145,7 +146,7 @@ void addBiasAndSlope(cudaStream_t stream, Layout layout, std::int64_t batch, std
                static_cast<std::uint32_t>(channels), static_cast<std::uint32_t>(acrossChannels ? 1 : pixels / n),
                static_cast<std::uint64_t>(elements / n));
   };
-  if (whole % together<T> != 0 || !aligned({values, biasOrNull}))
+  if (whole % together<T> != 0 || !aligned({values, biasOrNull}) || elements / together<T> > std::numeric_limits<std::uint32_t>::max())
     launch(addBias<1, false, T>, 1);
   else if (acrossChannels)
     launch(addBias<together<T>, true, T>, together<T>);
@@ -165,7 +166,7 @@ void biasGradient(cudaStream_t stream, Layout layout, std::int64_t batch, std::i
   if (slices == 1) return sumSlices(stream, layout, batch, channels, pixels, gradient, 1, sums);
   sumSlices(stream, layout, batch, channels, pixels, gradient, slices, partialsOrNull);
   launchGrid(stream, "summing a bias gradient's parts", sumColumns<double, float>, columnBlocks(channels), threads, partialsOrNull, sums,
-             static_cast<std::uint32_t>(slices), static_cast<std::uint32_t>(channels), static_cast<std::uint32_t>(slices));
+             static_cast<std::uint64_t>(slices), static_cast<std::uint32_t>(channels), static_cast<std::uint64_t>(slices));
 }
 
 #define TILEFOLD_INSTANTIATE(T)                                                                                               \

@@ -10,9 +10,9 @@
 
 namespace tilefold::cuda {
 
-// Enqueues, for every element of `values` [batch, channels, pixels] (plain or nhwc; at most 2^31 -
-// 1 of them): its channel's bias is added, if there is one, and a result that is not above 0 is
-// multiplied by `slope`. 1 leaves it; NaN stays.
+// Enqueues, for every element of `values` [batch, channels, pixels] (plain or nhwc): its channel's
+// bias is added, if there is one, and a result that is not above 0 is multiplied by `slope`. 1
+// leaves it; NaN stays.
 template <class T>
 void addBiasAndSlope(cudaStream_t stream, Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t pixels,
                      const float* biasOrNull, double slope, T* values);

@@ -57,10 +57,10 @@ class ColumnTerms {
     for (pixel_ = begin; inside(0); pixel_ += step_)
       terms_(
           0.0, read_(Pack<float, n>{}, place(0)), place(0), [&](int at) { return constants[at]; },
-          [&](int at, double one, double other) {
+          DoubleAdder{[&](int at, double one, double other) {
             sum.values[2 * at] += one;
             sum.values[2 * at + 1] += other;
-          });
+          }});
     return sum;
   }
 
@@ -73,19 +73,45 @@ class ColumnTerms {
     for (int k = 0; k < ahead; ++k) loaded_[k] = read_(Pack<float, n>{}, place(inside(k) ? k : 0));
   }
 
+  // What is added in float32, of some pixels. Squares are of what is apart from the first pixel's:
+  // where all are alike but far from zero, their roundings would all be the same, and not go away.
+  struct FloatSums {
+    float ones[n] = {}, others[n] = {}, firsts[n] = {};
+    bool ofSquares = false;
+  };
+  struct FloatAdder {
+    FloatSums& sums;
+    bool isFirst, counts;
+
+    // No branch around what was loaded, or compilers load it behind that.
+    __device__ void operator()(int at, float one, float other) const {
+      sums.ones[at] += counts ? one : 0.0F;
+      sums.others[at] += counts ? other : 0.0F;
+    }
+    __device__ void operator()(int at, float one) const {
+      sums.ofSquares = true;
+      if (isFirst) sums.firsts[at] = one;
+      const float apart = one - sums.firsts[at];
+      operator()(at, one, apart * apart);
+    }
+  };
+
   template <bool whole>
   __device__ void add(const Constants (&constants)[n], Sums<2 * n>& sum) const {
-    float sums[2 * n] = {};
+    FloatSums sums;
+    double count = 0;
 #pragma unroll
-    for (int k = 0; k < ahead; ++k)
+    for (int k = 0; k < ahead; ++k) {
+      const bool counts = whole || inside(k);
+      count += counts ? 1 : 0;
       terms_(
-          0.0F, loaded_[k], place(whole || inside(k) ? k : 0), [&](int at) { return constants[at]; },
-          // No branch around what was loaded, or compilers load it behind that.
-          [&](int at, float one, float other) {
-            sums[2 * at] += whole || inside(k) ? one : 0.0F;
-            sums[2 * at + 1] += whole || inside(k) ? other : 0.0F;
-          });
-    for (int k = 0; k < 2 * n; ++k) sum.values[k] += static_cast<double>(sums[k]);
+          0.0F, loaded_[k], place(counts ? k : 0), [&](int at) { return constants[at]; }, FloatAdder{sums, k == 0, counts});
+    }
+    for (int k = 0; k < n; ++k) {
+      const auto one = static_cast<double>(sums.ones[k]), first = static_cast<double>(sums.firsts[k]);
+      sum.values[2 * k] += one;
+      sum.values[2 * k + 1] += static_cast<double>(sums.others[k]) + (sums.ofSquares ? first * (2 * one - count * first) : 0);
+    }
   }
 
   std::int64_t first_, stride_, length_, pixel_, step_;

@@ -45,7 +45,9 @@ std::string engineName(std::int64_t algorithm) {
 
 void remember(const EngineConfiguration& configuration) {
   const std::lock_guard<std::mutex> lock(mutex);
-  all().emplace(configuration.algorithm(), configuration);
+  const auto [known, isNew] = all().emplace(configuration.algorithm(), configuration);
+  if (!isNew && known->second.knobs != configuration.knobs)
+    throw Failure("two configurations of cuDNN's " + engineName(configuration.algorithm()) + " have one number");
 }
 
 std::optional<EngineConfiguration> remembered(std::int64_t algorithm) {

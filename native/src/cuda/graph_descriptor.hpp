@@ -26,7 +26,8 @@ TILEFOLD_ATTRIBUTE(cudnn::NumericalNote, numericalNote)
 TILEFOLD_ATTRIBUTE(cudnn::BehaviourNote, behaviourNote)
 #undef TILEFOLD_ATTRIBUTE
 
-// Every function throws Failure, naming what was tried, where cuDNN refuses, but tryFinalise.
+// Every function throws Failure, naming what was tried, where cuDNN refuses; tryFinalise says no
+// where cuDNN does not have what is described.
 class GraphDescriptor {
  public:
   GraphDescriptor(const Libraries& libraries, cudnn::DescriptorType type);

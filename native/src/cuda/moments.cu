@@ -1,5 +1,5 @@
-// Statistics of a tile. Semantics: reference/normalisation.cpp; sums are made in double in an order
-// that the shape and the operands' alignment decide.
+// Statistics of a tile. Semantics: reference/normalisation.cpp; sums are made in double, of columns
+// from a few terms in float32, in an order that the shape and the operands' alignment decide.
 #include "../kernels/normalisation.hpp"
 #include "compiled.hpp"
 #include "families.hpp"
@@ -22,7 +22,7 @@ void momentsForward(const Context& context, const GroupedTile& t, const T* sourc
         const auto values = loaded.values();
         for (int k = 0; k < values.width; ++k) {
           const auto apart = static_cast<decltype(zero)>(values[k]) - static_cast<decltype(zero)>(origin(k));
-          add(k, apart, apart * apart);
+          add(k, apart);
         }
       },
       [=] __device__(const StatisticsRow& row, double sum, double squares) {

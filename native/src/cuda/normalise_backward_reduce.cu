@@ -1,5 +1,6 @@
 // The sums that a normalisation's gradients are made of. Semantics: reference/normalisation.cpp;
-// sums are made in double in an order that the shape and the operands' alignment decide.
+// sums are made in double, of columns from a few terms in float32, in an order that the shape and
+// the operands' alignment decide.
 #include "../kernels/normalisation.hpp"
 #include "../kernels/rectifier.hpp"
 #include "compiled.hpp"

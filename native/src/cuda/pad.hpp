@@ -1,5 +1,5 @@
-// Copies of activations with another border: cuDNN pads alike on both sides only, so other padding
-// is copied in first.
+// Copies of activations with another border, where cuDNN does not pad as it is asked to: its older
+// interface pads alike on both sides only.
 #pragma once
 #include <cuda_runtime_api.h>
 

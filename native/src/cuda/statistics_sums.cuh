@@ -24,10 +24,10 @@ struct RunTerms {
     Sums<2> sums{};
     terms(
         0.0, read(Pack<float, n>{}, i), i, [&](int) { return constants; },
-        [&](int, double one, double other) {
+        DoubleAdder{[&](int, double one, double other) {
           sums.values[0] += one;
           sums.values[1] += other;
-        });
+        }});
     return sums;
   }
 };
@@ -65,11 +65,11 @@ void sumRuns(const Context& context, const char* name, const StatisticsRows& row
 }
 
 // finish(row, one, other) for every row: the sums of what terms(zero, read(pack, i), i, constants,
-// add) adds by add(k, one, other), once for each element i + k of its pack, computed in the type of
-// `zero`. constants(k) is what of(row) gave for the row of that element. `pack` is empty, as
-// forEachPack's, of neighbouring elements of type T. Of columns `ahead` packs are loaded at once
-// and added in float32, as long as that is finite, before their sums are added in double: FP64 for
-// each element would take longer than memory does.
+// add) adds by add(k, one, other), or by add(k, one) with its square, once for each element i + k
+// of its pack, computed in the type of `zero`. constants(k) is what of(row) gave for the row of
+// that element. `pack` is empty, as forEachPack's, of neighbouring elements of type T. Of columns
+// `ahead` packs are loaded at once and added in float32, as long as that is finite, before their
+// sums are added in double: FP64 for each element would take longer than memory does.
 template <class T, int ahead, class Of, class Read, class Terms, class Finish>
 void forEachRowSum(const Context& context, const char* name, const StatisticsRows& rows, std::initializer_list<const void*> addresses,
                    const Of& of, const Read& read, const Terms& terms, const Finish& finish) {

@@ -1,160 +1,14 @@
 // cuDNN 9's graph interface, of the functions in cudnn_graph_api.hpp: single convolutions by
 // several engines, whose sums are the same but whose workspaces, notes and limits differ.
 #include <algorithm>
-#include <array>
-#include <cstring>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <optional>
 #include <type_traits>
-#include <vector>
 
-#include "convolution.hpp"
+#include "cudnn_engines.hpp"
 #include "runtime.hpp"
 
 using namespace tilefold::emulated;
 
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-struct Node {
-  DescriptorType type{};
-  bool isFinal = false;
-  std::map<Attribute, Bytes> values;
-  std::map<Attribute, std::vector<std::shared_ptr<Node>>> children;
-
-  template <class Value>
-  std::vector<Value> all(Attribute attribute) const {
-    const auto found = values.find(attribute);
-    std::vector<Value> read(found == values.end() ? 0 : found->second.size() / sizeof(Value));
-    if (!read.empty()) std::memcpy(read.data(), found->second.data(), read.size() * sizeof(Value));
-    return read;
-  }
-  template <class Value>
-  Value one(Attribute attribute, Value otherwise = {}) const {
-    const std::vector<Value> read = all<Value>(attribute);
-    return read.size() == 1 ? read[0] : otherwise;
-  }
-  const Node* child(Attribute attribute) const {
-    const auto found = children.find(attribute);
-    return found == children.end() || found->second.empty() ? nullptr : found->second[0].get();
-  }
-  template <class Value>
-  void put(Attribute attribute, const std::vector<Value>& written) {
-    values[attribute].resize(written.size() * sizeof(Value));
-    std::memcpy(values[attribute].data(), written.data(), written.size() * sizeof(Value));
-  }
-};
-
-std::mutex mutex;
-std::map<GraphDescriptor, std::shared_ptr<Node>>& nodes() {
-  static std::map<GraphDescriptor, std::shared_ptr<Node>> all;
-  return all;
-}
-std::shared_ptr<Node> nodeOf(GraphDescriptor descriptor) {
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto found = nodes().find(descriptor);
-  return found == nodes().end() ? nullptr : found->second;
-}
-
-using Knobs = std::vector<std::array<std::int64_t, 2>>;
-
-struct Engine {
-  std::int64_t index;
-  Knobs knobs;
-  std::vector<NumericalNote> notes;
-};
-
-// The fastest first; two of them are not what exact kernels want, one is compiled first, and the
-// last is slow.
-const std::vector<Engine>& engines() {
-  using N = NumericalNote;
-  static const std::vector<Engine> all{{60, {{2, 1}, {14, 0}}, {N::tensorCore}}, {60, {{2, 4}, {14, 0}}, {N::tensorCore}},
-                                       {61, {{2, 1}}, {N::tensorCore, N::nondeterministic}},
-                                       {64, {}, {N::tensorCore}},               {62, {{3, 7}}, {N::tensorCore}},
-                                       {63, {}, {N::tensorCore, N::winograd}},
-                                       {1, {}, {}}};
-  return all;
-}
-
-std::optional<Shape> shapeOf(const Node* tensor) {
-  if (tensor == nullptr || !tensor->isFinal) return {};
-  const auto n = tensor->all<std::int64_t>(Attribute::tensorDimensions), strides = tensor->all<std::int64_t>(Attribute::tensorStrides);
-  if (n.size() != 4 || strides.size() != 4) return {};
-  const std::vector<std::int64_t> planes{n[1] * n[2] * n[3], n[2] * n[3], n[3], 1}, last{n[1] * n[2] * n[3], 1, n[3] * n[1], n[1]};
-  if (strides != planes && strides != last) return {};
-  const auto in = [&](std::size_t i) { return static_cast<int>(n[i]); };
-  return Shape{strides == planes ? TensorFormat::nchw : TensorFormat::nhwc, tensor->one<DataType>(Attribute::tensorDataType),
-               in(0), in(1), in(2), in(3)};
-}
-
-struct Operation {
-  Direction direction;
-  Attribute source, weights, destination, convolution, alpha, beta;
-};
-std::optional<Operation> operationOf(DescriptorType type) {
-  using A = Attribute;
-  switch (type) {
-    case DescriptorType::convolutionForward:
-      return Operation{Direction::forward,    A::forwardSource, A::forwardWeights, A::forwardDestination,
-                       A::forwardConvolution, A::forwardAlpha,  A::forwardBeta};
-    case DescriptorType::convolutionBackwardData:
-      return Operation{Direction::backwardData,    A::backwardDataSource, A::backwardDataWeights, A::backwardDataDestination,
-                       A::backwardDataConvolution, A::backwardDataAlpha,  A::backwardDataBeta};
-    case DescriptorType::convolutionBackwardFilter:
-      return Operation{Direction::backwardFilter,    A::backwardFilterSource, A::backwardFilterWeights, A::backwardFilterDestination,
-                       A::backwardFilterConvolution, A::backwardFilterAlpha,  A::backwardFilterBeta};
-    default:
-      return {};
-  }
-}
-
-// The convolution of an operation that has all its parts.
-std::optional<Problem> problemOf(const Node& node) {
-  const std::optional<Operation> operation = operationOf(node.type);
-  if (!operation) return {};
-  const Node* window = node.child(operation->convolution);
-  const auto source = shapeOf(node.child(operation->source)), weights = shapeOf(node.child(operation->weights)),
-             destination = shapeOf(node.child(operation->destination));
-  if (window == nullptr || !window->isFinal || !source || !weights || !destination) return {};
-  if (node.one<float>(operation->alpha) != 1 || node.one<float>(operation->beta, 1) != 0) return {};
-  Problem p{*source, *weights, *destination, {}, operation->direction};
-  const auto pair = [&](Attribute attribute) {
-    const auto values = window->all<std::int64_t>(attribute);
-    return std::array{static_cast<int>(values.at(0)), static_cast<int>(values.at(1))};
-  };
-  p.window = {pair(Attribute::convolutionPrePaddings), pair(Attribute::convolutionPostPaddings), pair(Attribute::convolutionStrides),
-              pair(Attribute::convolutionDilations),   p.source.c / p.weights.c,                 MathType::tensorCores};
-  return p;
-}
-
-std::optional<Problem> problemOfGraph(const Node* graph) {
-  const Node* operation = graph == nullptr || !graph->isFinal ? nullptr : graph->child(Attribute::graphOperations);
-  return operation == nullptr ? std::nullopt : problemOf(*operation);
-}
-
-const Node* graphOf(const Node* configuration) {
-  const Node* engine = configuration == nullptr ? nullptr : configuration->child(Attribute::configurationEngine);
-  return engine == nullptr ? nullptr : engine->child(Attribute::engineGraph);
-}
-
-std::int64_t indexOf(const Node& engine) { return engine.one<std::int64_t>(Attribute::engineIndex, -1); }
-
-Knobs knobsOf(const Node& configuration) {
-  Knobs knobs;
-  const auto found = configuration.children.find(Attribute::configurationKnobChoices);
-  if (found == configuration.children.end()) return knobs;
-  for (const auto& knob : found->second)
-    knobs.push_back({knob->one<int>(Attribute::knobChoiceType), knob->one<std::int64_t>(Attribute::knobChoiceValue)});
-  return knobs;
-}
-
-// Different for engines and knobs, and none a multiple of a page.
-std::int64_t workspaceOf(const Problem& p, std::int64_t index, const Knobs& knobs) {
-  return index == 60 ? static_cast<std::int64_t>(elements(p.weights)) * 2 * knobs[0][1] + 36 : 0;
-}
 
 Status finalise(Node& node) {
   using T = DescriptorType;
@@ -209,53 +63,18 @@ Status finalise(Node& node) {
   }
 }
 
-std::shared_ptr<Node> made(DescriptorType type) {
-  auto node = std::make_shared<Node>();
-  node->type = type;
-  return node;
-}
-
-// What heuristics name, as finished descriptors.
-std::vector<std::shared_ptr<Node>> named(const Node& heuristics) {
-  std::vector<std::shared_ptr<Node>> found;
-  const bool fallback = heuristics.one<HeuristicMode>(Attribute::heuristicsMode) == HeuristicMode::fallback;
-  for (const Engine& one : engines()) {
-    if (fallback && one.index != 1) continue;
-    const auto engine = made(DescriptorType::engine), configuration = made(DescriptorType::engineConfiguration);
-    engine->children[Attribute::engineGraph] = heuristics.children.at(Attribute::heuristicsGraph);
-    engine->put(Attribute::engineIndex, std::vector{one.index});
-    engine->put(Attribute::engineNumericalNotes, one.notes);
-    if (one.index == 64) engine->put(Attribute::engineBehaviourNotes, std::vector{BehaviourNote::runtimeCompilation});
-    configuration->children[Attribute::configurationEngine] = {engine};
-    for (const auto& [kind, choice] : one.knobs) {
-      const auto knob = made(DescriptorType::knobChoice);
-      knob->put(Attribute::knobChoiceType, std::vector{static_cast<int>(kind)});
-      knob->put(Attribute::knobChoiceValue, std::vector{choice});
-      knob->isFinal = true;
-      configuration->children[Attribute::configurationKnobChoices].push_back(knob);
-    }
-    engine->isFinal = configuration->isFinal = true;
-    found.push_back(configuration);
-  }
-  return found;
-}
-
 }  // namespace
 
 extern "C" {
 
 Status cudnnBackendCreateDescriptor(DescriptorType type, GraphDescriptor* descriptor) {
-  const auto node = made(type);
+  const auto node = makeNode(type);
+  keep(node);
   *descriptor = node.get();
-  const std::lock_guard<std::mutex> lock(mutex);
-  nodes().emplace(*descriptor, node);
   return Status::success;
 }
 
-Status cudnnBackendDestroyDescriptor(GraphDescriptor descriptor) {
-  const std::lock_guard<std::mutex> lock(mutex);
-  return nodes().erase(descriptor) == 1 ? Status::success : badParameter;
-}
+Status cudnnBackendDestroyDescriptor(GraphDescriptor descriptor) { return forget(descriptor) ? Status::success : badParameter; }
 
 Status cudnnBackendFinalize(GraphDescriptor descriptor) {
   const auto node = nodeOf(descriptor);
