@@ -5,17 +5,10 @@ import { median } from '../median'
 import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
 import { type Pytorch, startPytorch } from './pytorch'
-import { type Training, prepareCompiled, stepPrepared, trainPytorch, ways } from './pytorch-training'
+import { prepareCompiled, stepPrepared, trainPytorch, ways } from './pytorch-training'
 import { type Refusal, timeIsUp, unlessOver } from './refusal'
 import { tilefold } from './tilefold'
-
-/** A network on a batch of square images. */
-export interface Workload {
-  readonly model: Training['model']
-  readonly batch: number
-  /** Height and width of an image. */
-  readonly size: number
-}
+import type { Workload } from './workload'
 
 /** Who takes steps, and in which part of plain's memory. */
 export type Contender = 'plain' | 'in a fifth' | 'PyTorch' | 'PyTorch, compiled'

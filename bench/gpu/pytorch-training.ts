@@ -5,6 +5,7 @@ import { buildGraph, isTrainable } from '../../staging'
 import type { CheckPrecision } from './check-options'
 import type { Pytorch } from './pytorch'
 import { type Refusal, refusal } from './refusal'
+import type { Workload } from './workload'
 
 /**
  * PyTorch's ways to train, each as pytorch_peer.py knows it: the first two as they are, the others
@@ -25,12 +26,8 @@ export const ways = { plain: plainWays, all: [...plainWays, ...sparingWays] } as
 export type Way = (typeof ways)['all'][number]
 
 /** Some training steps of PyTorch's. */
-export interface Training {
-  readonly model: 'vgg16' | 'resnet50' | 'deeplabv3_resnet50'
+export interface Training extends Workload {
   readonly classes: number
-  readonly batch: number
-  /** Height and width of an image. */
-  readonly size: number
   readonly precision: CheckPrecision
   /** null: the whole card. */
   readonly memoryBytes: number | null

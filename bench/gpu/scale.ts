@@ -1,4 +1,4 @@
-import type { Workload } from './networks'
+import type { Workload } from './workload'
 
 const gibibyte = 2 ** 30
 const mebibyte = 2 ** 20
