@@ -6,7 +6,7 @@ import type { Deadline } from './deadline'
 import type { Pytorch } from './pytorch'
 import { type Trained, trainPytorch, ways } from './pytorch-training'
 import { type Refusal, failedBefore, timeIsUp, unlessOver } from './refusal'
-import { tilefold } from './tilefold'
+import { setupOf, tilefold } from './tilefold'
 
 /** Images a second of some steps, and the most bytes that they held. */
 export interface Throughput {
@@ -51,7 +51,7 @@ const byTilefold = ({ device, scale: { batches, steps } }: Check, strategy: stri
   isPytorch: false,
   run: async (batch, precision, seconds) => {
     const { network, size, arenaBytes } = batches
-    const setup = ['--classes', `${classes}`, '--device', device, '--precision', precision, '--input', `${batch}x3x${size}x${size}`]
+    const setup = setupOf({ classes, device, precision, batch, size })
     // PyTorch too tries out its algorithms. Times of the smallest batch tell those of larger ones.
     const measuring = batch === batches.sizes[0] ? ['--measure'] : []
     const plan = ['--budget', `${arenaBytes}`, '--strategy', strategy, ...more, ...measuring]

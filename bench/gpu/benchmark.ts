@@ -8,7 +8,7 @@ import type { Pytorch } from './pytorch'
 import { type Trained, type Way, trainPytorch, ways } from './pytorch-training'
 import { type Refusal, failedBefore, timeIsUp, unlessOver } from './refusal'
 import type { Cell } from './scale'
-import { tilefold } from './tilefold'
+import { setupOf, tilefold } from './tilefold'
 
 /** Some steps in one go. */
 interface Turn {
@@ -61,12 +61,8 @@ const byTilefold = (device: string, strategy: string): Contender => ({
   isPytorch: false,
   takes: ({ arenaBytes, isLarge }) => arenaBytes !== null && (isLarge !== true || strategy === 'auto'),
   turn: async ({ size, arenaBytes }, precision, steps, seconds) => {
-    const setup = ['--device', device, '--precision', precision, '--input', `1x3x${size}x${size}`, '--budget', `${arenaBytes}`]
-    const answer = await tilefold(
-      Benched,
-      ['bench', 'vgg16', '--classes', `${classes}`, ...setup, '--strategy', strategy, '--steps', `${steps}`],
-      seconds
-    )
+    const setup = [...setupOf({ classes, device, precision, batch: 1, size }), '--budget', `${arenaBytes}`]
+    const answer = await tilefold(Benched, ['bench', 'vgg16', ...setup, '--strategy', strategy, '--steps', `${steps}`], seconds)
     return E.map(({ stepMs, peakDeviceBytes, predictedPeakBytes }: t.TypeOf<typeof Benched>): Turn => ({
       stepMs,
       peakBytes: peakDeviceBytes,

@@ -7,7 +7,7 @@ import type { Deadline } from './deadline'
 import { type Pytorch, startPytorch } from './pytorch'
 import { prepareCompiled, stepPrepared, trainPytorch, ways } from './pytorch-training'
 import { type Refusal, timeIsUp, unlessOver } from './refusal'
-import { tilefold } from './tilefold'
+import { setupOf, tilefold } from './tilefold'
 import type { Workload } from './workload'
 
 /** Who takes steps, and in which part of plain's memory. */
@@ -45,7 +45,7 @@ const byTilefold = async (
   contender: keyof typeof ours,
   seconds: number
 ): Promise<Timing> => {
-  const setup = ['--classes', `${classes}`, '--device', device, '--precision', precision, '--input', `${batch}x3x${size}x${size}`]
+  const setup = setupOf({ classes, device, precision, batch, size })
   const args = ['bench', model, ...setup, ...ours[contender], '--no-measure', '--steps', `${steps + warming}`]
   return pipe(
     await tilefold(Benched, args, seconds),

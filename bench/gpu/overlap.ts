@@ -6,7 +6,7 @@ import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
 import type { Refusal } from './refusal'
 import type { Profiled } from './predictions'
-import { tilefold } from './tilefold'
+import { setupOf, tilefold } from './tilefold'
 
 /** How much of what a step transfers passes while it computes. */
 export interface Overlap {
@@ -46,7 +46,7 @@ export const runOverlap = async (
       continue
     }
     const { precision, linkBytesPerSecond } = profile.right
-    const setup = ['vgg16', '--classes', '2', '--device', device, '--precision', precision, '--input', `1x3x${size}x${size}`]
+    const setup = ['vgg16', ...setupOf({ classes: 2, device, precision, batch: 1, size })]
     const bench = (...args: readonly string[]) =>
       tilefold(Benched, ['bench', ...setup, ...args, '--steps', `${steps + warming}`], deadline.atMost(mostSeconds))
     const [swapped, whole, compared] = [

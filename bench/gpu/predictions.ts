@@ -6,7 +6,7 @@ import { median } from '../median'
 import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
 import { type Refusal, timeIsUp } from './refusal'
-import { tilefold } from './tilefold'
+import { setupOf, tilefold } from './tilefold'
 
 /** A step of VGG-16 as its plan predicts it from a measured profile, and as it is. */
 export interface Prediction {
@@ -50,7 +50,7 @@ export const runPredictions = async (
   ] as const
   const rows: E.Either<Refusal, Profiled>[] = []
   for (const precision of precisions) {
-    const setup = ['vgg16', '--classes', '2', '--device', device, '--precision', precision, '--input', `1x3x${size}x${size}`]
+    const setup = ['vgg16', ...setupOf({ classes: 2, device, precision, batch: 1, size })]
     const deviceFile = device === 'cuda' ? resolve(`gpu-check-${precision}.json`) : null
     const started = performance.now()
     const out = deviceFile === null ? [] : ['--out', deviceFile]

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/Either'
+import { groupBy } from 'fp-ts/NonEmptyArray'
 import { median } from '../median'
 import type { Batch } from './batches'
 import type { Row } from './benchmark'
@@ -52,11 +53,8 @@ export const parityHolds = (rows: readonly Parity[]): boolean => {
 }
 
 /** Rows of one precision and size, which one verdict is about. */
-export const parityGroups = (rows: readonly Parity[]): readonly (readonly Parity[])[] => {
-  const groups = new Map<string, Parity[]>()
-  rows.forEach((row) => groups.set(`${row.precision} ${row.size}`, [...(groups.get(`${row.precision} ${row.size}`) ?? []), row]))
-  return [...groups.values()]
-}
+export const parityGroups = (rows: readonly Parity[]): readonly (readonly Parity[])[] =>
+  Object.values(groupBy(({ precision, size }: Parity) => `${precision} ${size}`)([...rows]))
 
 const foundNoErrors = (part: Report['sanitizer']): boolean =>
   part === undefined || E.isLeft(part.found) || part.found.right.every(({ found }) => E.isLeft(found) || found.right.errors === 0)

@@ -24,6 +24,18 @@ const answerOf = <A>(codec: t.Type<A, unknown>, ended: ProcessResult): E.Either<
       )
     : E.left(refusal(describeEnd(ended), ended.status === exitStatus.budget))
 
+/** The options of a step of a network on a batch of square images. */
+export const setupOf = ({
+  classes,
+  device,
+  precision,
+  batch,
+  size
+}: Record<'device' | 'precision', string> & Record<'classes' | 'batch' | 'size', number>): readonly string[] => [
+  ...['--classes', `${classes}`, '--device', device, '--precision', precision],
+  ...['--input', `${batch}x3x${size}x${size}`]
+]
+
 /** The command line with --json, for so many seconds at most: its answer, or its sentence. */
 export const tilefold = async <A>(codec: t.Type<A, unknown>, args: readonly string[], seconds: number): Promise<E.Either<Refusal, A>> =>
   seconds <= 0 ? E.left(timeIsUp) : answerOf(codec, await runNode([script, ...args, '--json'], seconds))

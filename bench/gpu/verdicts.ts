@@ -124,7 +124,9 @@ const mostOfPytorchsStep = 0.9
 const ofWorkloads = (report: Report, figure: (compared: Compared) => E.Either<Refusal, Figure>): readonly Finding[] =>
   pipe(
     getFound(report.networks),
-    E.map((rows) => compareSteps(rows).map((one) => ({ of: `${one.row.precision} ${workloadText(one.row)}`, figure: figure(one) }))),
+    E.map((rows) =>
+      compareSteps(rows).map((one) => ({ of: `${one.rows[0].precision} ${workloadText(one.rows[0])}`, figure: figure(one) }))
+    ),
     E.getOrElse((refused): readonly Finding[] => [{ of: report.check.device, figure: E.left(refused) }])
   )
 

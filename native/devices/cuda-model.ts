@@ -1,15 +1,20 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import * as t from 'io-ts'
 import type { DeviceModel } from '../../staging/devices/device-model'
 import { gpuModel, type GpuAnswers, type GpuPrecision } from '../../staging/devices/gpu-model'
 import type { DevicePrecision } from '../../staging/kernels/precision'
 import { createRecording, type RecordedDevice, type Recording } from '../../staging/devices/recorded-device'
 import { deviceProperties, openDevice, type DeviceProperties, type NativeDevice } from '../addon/addon'
-import { unwrapAnswer, probeConvolution, bytesAnswer, encodeToFloats, layoutAnswer, weightLayoutsAnswer } from './device-answers'
-import { decodeAnswer, deviceError, type DeviceError } from '../addon/error'
-
-const algorithmsAnswer = decodeAnswer(t.readonlyArray(t.readonly(t.type({ algorithm: t.number, scratchBytes: t.number })), 'algorithms'))
+import {
+  algorithmsAnswer,
+  unwrapAnswer,
+  probeConvolution,
+  bytesAnswer,
+  encodeToFloats,
+  layoutAnswer,
+  weightLayoutsAnswer
+} from './device-answers'
+import { deviceError, type DeviceError } from '../addon/error'
 
 /** PCI Express 4.0 x16 with pinned memory, roughly; a measured profile takes this place. */
 const linkRate = 2.2e10

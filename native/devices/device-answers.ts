@@ -22,6 +22,11 @@ export const weightLayoutsAnswer = decodeAnswer(
 /** Decodes a number of bytes that a device answers with. */
 export const bytesAnswer = decodeAnswer(t.number)
 
+/** Decodes the algorithms of a convolution that a device answers with. */
+export const algorithmsAnswer = decodeAnswer(
+  t.readonlyArray(t.readonly(t.type({ algorithm: t.number, scratchBytes: t.number })), 'algorithms')
+)
+
 /** A device that cannot answer for a kernel of a valid graph is a bug, so it throws. */
 export const unwrapAnswer = <A>(answer: E.Either<DeviceError, A>): A => {
   if (E.isLeft(answer)) throw new Error(answer.left.message)

@@ -21,7 +21,7 @@ test("a step is held to the faster of PyTorch's ways in its precision, whoever f
     ...[step('plain', 'bf16', 12), step('in a fifth', 'bf16', 15), step('PyTorch', 'bf16', 17), failed('PyTorch, compiled', 'bf16')]
   ]
   assert.equal(
-    compareSteps(rows).map(({ row: { precision }, ms, pytorchMs }) => [precision, ms.get('plain'), ms.get('in a fifth'), pytorchMs]),
+    compareSteps(rows).map(({ rows: [{ precision }], ms, pytorchMs }) => [precision, ms.get('plain'), ms.get('in a fifth'), pytorchMs]),
     [
       ['tf32', 21, undefined, 20],
       ['bf16', 12, 15, 17]

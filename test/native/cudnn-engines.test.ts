@@ -1,15 +1,14 @@
 /** Engines of cuDNN's graphs as the cuda device names them, on a GPU or its emulation. */
-import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openDevice } from '../../native/addon/addon'
-import { encodeToFloats, probeConvolution } from '../../native/devices/device-answers'
+import { algorithmsAnswer, bytesAnswer, encodeToFloats, probeConvolution, unwrapAnswer } from '../../native/devices/device-answers'
 import { engineOf } from '../../staging'
 import { isEngine } from '../../staging/devices/algorithms'
-import type { ConvolutionAlgorithm } from '../../staging/devices/device-model'
 import type { ConvolutionKernel } from '../../staging/kernels/kernels'
 import { layoutCode } from '../../staging/kernels/layout'
 import { testsDevice } from '../devices'
+import { must } from '../must'
 
 const suite = testsDevice('cuda') ? test : test.skip
 
@@ -36,16 +35,10 @@ const inDirection = (kind: (typeof directions)[number], { slope, ...window }: ty
   kind === 'convolutionForward' ? { ...window, kind, slope } : { ...window, kind }
 
 const ask = (precision: 'float32' | 'tf32' | 'bf16') => {
-  const device = openDevice({ device: 'cuda', precision, threads: 1 })
-  if (E.isLeft(device)) throw new Error(device.left.message)
-  const valueOf = <A>(answer: unknown): A => {
-    const { value, error } = answer as { readonly value: A; readonly error?: { readonly message: string } }
-    if (error !== undefined) throw new Error(error.message)
-    return value
-  }
+  const device = must(openDevice({ device: 'cuda', precision, threads: 1 }))
   return {
-    algorithms: (kernel: ConvolutionKernel) => valueOf<readonly ConvolutionAlgorithm[]>(device.right.algorithms(encodeToFloats(kernel))),
-    scratchBytes: (kernel: ConvolutionKernel) => valueOf<number>(device.right.scratchBytes(encodeToFloats(kernel)))
+    algorithms: (kernel: ConvolutionKernel) => unwrapAnswer(algorithmsAnswer(device.algorithms(encodeToFloats(kernel)))),
+    scratchBytes: (kernel: ConvolutionKernel) => unwrapAnswer(bytesAnswer(device.scratchBytes(encodeToFloats(kernel))))
   }
 }
 

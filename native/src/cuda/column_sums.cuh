@@ -8,6 +8,16 @@
 
 namespace tilefold::cuda {
 
+// Adds up in double what terms give: a pair, or a number with its square.
+template <class Add>
+struct DoubleAdder {
+  Add add;
+  __device__ void operator()(int at, double one, double other) const { add(at, one, other); }
+  __device__ void operator()(int at, double one) const { add(at, one, one * one); }
+};
+template <class Add>
+DoubleAdder(Add) -> DoubleAdder<Add>;
+
 // The blocks that a launch aims at: one for each multiprocessor of an H100 or H200, whose registers
 // one fills. No other device's number may stand here: it decides the order of sums.
 constexpr std::int64_t columnBlocks = 132;

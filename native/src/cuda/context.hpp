@@ -62,4 +62,7 @@ struct Context {
   Libraries* libraries = nullptr;
 };
 
+// Whether products are for tensor cores.
+inline bool usesTensorCores(const Context& context) { return context.precision == Precision::bf16 || context.math == Math::tf32; }
+
 }  // namespace tilefold::cuda

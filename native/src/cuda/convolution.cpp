@@ -10,8 +10,6 @@
 namespace tilefold::cuda {
 namespace {
 
-constexpr std::size_t tensorAlignment = 16;  // bytes
-
 // Of activations of type T.
 template <class Direction, class T>
 class ConvolutionKernel : public CompiledKernel {

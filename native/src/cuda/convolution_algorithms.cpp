@@ -87,7 +87,7 @@ std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, const
 std::vector<Algorithm> convolutionAlgorithms(KernelKind kind, const Convolution& c, const Context& context) {
   requireLayouts(c);
   // Without tensor cores the older interface has more to choose from.
-  if (context.precision == Precision::bf16 || context.math == Math::tf32) {
+  if (usesTensorCores(context)) {
     std::vector<Algorithm> engines = enginesOf(kind, c, context);
     if (!engines.empty()) return engines;
   }

@@ -3,22 +3,19 @@
 #include <array>
 #include <limits>
 
+#include "convolution_source.hpp"
+
 namespace tilefold::cuda {
 namespace {
-
-// One axis of the source for cuDNN: its extent, the padding on either side, and where the operand
-// begins in it.
-struct Axis {
-  std::int64_t extent, padding, origin;
-};
 
 // The padding before serves on both sides where windows that reach further over the end are none
 // the more. Elsewhere the copy is padded (of a rotated convolution it may begin inside the tensor),
 // and ends where the last window does.
-Axis axisOf(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t padBefore) {
+SourceAxis axisOf(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
+                  std::int64_t padBefore) {
   const std::int64_t reach = (kernel - 1) * dilation + 1, slack = in + 2 * padBefore - reach;
-  if (padBefore >= 0 && slack >= 0 && slack / stride + 1 == out) return {in, padBefore, 0};
-  return {(out - 1) * stride + reach, 0, padBefore};
+  if (padBefore >= 0 && slack >= 0 && slack / stride + 1 == out) return {in, padBefore, padBefore, 0};
+  return {(out - 1) * stride + reach, 0, 0, padBefore};
 }
 
 int fit(std::int64_t number) {
@@ -50,21 +47,17 @@ cudnn::MathType mathOf(const Context& context) {
 }  // namespace
 
 ConvolutionDescriptors::ConvolutionDescriptors(const Convolution& c, const Context& context) {
-  const Axis rows = axisOf(c.inHeight, c.outHeight, c.kernelHeight, c.strideHeight, c.dilationHeight, c.padTop);
-  const Axis columns = axisOf(c.inWidth, c.outWidth, c.kernelWidth, c.strideWidth, c.dilationWidth, c.padLeft);
+  const auto [rows, columns, copy] = sourceOf(c, axisOf);
+  copy_ = copy;
   extents("source", c.batch, c.inChannels, c.inHeight, c.inWidth);
   const auto source = extents("padded source", c.batch, c.inChannels, rows.extent, columns.extent);
   const auto destination = extents("destination", c.batch, c.outChannels, c.outHeight, c.outWidth);
   const auto weights = extents("weight tensor", c.outChannels, c.inChannels / c.groups, c.kernelHeight, c.kernelWidth);
-  const bool same = rows.extent == c.inHeight && columns.extent == c.inWidth && rows.origin == 0 && columns.origin == 0;
-  if (!same || c.sourceLayout != c.destinationLayout)
-    copy_ = PadBox{c.sourceLayout, c.destinationLayout, c.batch,        c.inChannels, c.inHeight,
-                   c.inWidth,      rows.extent,         columns.extent, rows.origin,  columns.origin};
 
   const Libraries& libraries = *context.libraries;
   const cudnn::Api& dnn = libraries.dnn();
   const auto check = [&](cudnn::Status status) { libraries.check(status, "describing a convolution"); };
-  const auto stored = context.precision == Precision::bf16 ? cudnn::DataType::bfloat16 : cudnn::DataType::float32;
+  const cudnn::DataType stored = storedType(context);
   const auto format = c.destinationLayout == Layout::nhwc ? cudnn::TensorFormat::nhwc : cudnn::TensorFormat::nchw;
   source_ = created(libraries, dnn.cudnnCreateTensorDescriptor, dnn.cudnnDestroyTensorDescriptor);
   check(dnn.cudnnSetTensor4dDescriptor(source_.get(), format, stored, source[0], source[1], source[2], source[3]));
@@ -73,7 +66,7 @@ ConvolutionDescriptors::ConvolutionDescriptors(const Convolution& c, const Conte
   weights_ = created(libraries, dnn.cudnnCreateFilterDescriptor, dnn.cudnnDestroyFilterDescriptor);
   check(dnn.cudnnSetFilter4dDescriptor(weights_.get(), stored, format, weights[0], weights[1], weights[2], weights[3]));
   window_ = created(libraries, dnn.cudnnCreateConvolutionDescriptor, dnn.cudnnDestroyConvolutionDescriptor);
-  check(dnn.cudnnSetConvolution2dDescriptor(window_.get(), fit(rows.padding), fit(columns.padding), fit(c.strideHeight), fit(c.strideWidth),
+  check(dnn.cudnnSetConvolution2dDescriptor(window_.get(), fit(rows.before), fit(columns.before), fit(c.strideHeight), fit(c.strideWidth),
                                             fit(c.dilationHeight), fit(c.dilationWidth), cudnn::ConvolutionMode::crossCorrelation,
                                             cudnn::DataType::float32));
   check(dnn.cudnnSetConvolutionGroupCount(window_.get(), fit(c.groups)));

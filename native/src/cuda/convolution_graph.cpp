@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "convolution_source.hpp"
+
 namespace tilefold::cuda {
 namespace {
 
@@ -12,20 +14,12 @@ using cudnn::Attribute;
 using cudnn::DescriptorType;
 
 constexpr std::int64_t sourceId = 1, weightsId = 2, destinationId = 3;
-// Bytes at whose multiples tensors begin.
-constexpr std::int64_t tensorAlignment = 16;
 // More than engines have, and more than they note.
 constexpr std::size_t mostKnobs = 64, mostNotes = 32;
 
-// One axis of the source: its extent, the padding on either side, and where the operand begins in
-// it.
-struct Axis {
-  std::int64_t extent, before, after, origin;
-};
-
 // Windows that leave rows at the end unread, a stride or more, or that begin inside the tensor,
 // read a copy that ends where the last window does.
-Axis axisOf(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t before) {
+SourceAxis axisOf(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t before) {
   const std::int64_t needed = (out - 1) * stride + (kernel - 1) * dilation + 1, after = needed - in - before;
   if (before >= 0 && after > -stride) return {in, before, std::max<std::int64_t>(after, 0), 0};
   return {needed, 0, 0, before};
@@ -41,13 +35,12 @@ void requireSmall(const PadBox& copy) {
 
 // In the order n, c, h, w.
 GraphDescriptor tensor(const Context& context, std::int64_t id, bool channelsLast, const std::array<std::int64_t, 4>& n) {
-  const auto stored = context.precision == Precision::bf16 ? cudnn::DataType::bfloat16 : cudnn::DataType::float32;
   const std::int64_t image = n[1] * n[2] * n[3];
   const std::vector<std::int64_t> strides =
       channelsLast ? std::vector<std::int64_t>{image, 1, n[3] * n[1], n[1]} : std::vector<std::int64_t>{image, n[2] * n[3], n[3], 1};
   GraphDescriptor described(*context.libraries, DescriptorType::tensor);
   described.set(Attribute::tensorUniqueId, id)
-      .set(Attribute::tensorDataType, stored)
+      .set(Attribute::tensorDataType, storedType(context))
       .set(Attribute::tensorDimensions, std::vector<std::int64_t>(n.begin(), n.end()))
       .set(Attribute::tensorStrides, strides)
       .set(Attribute::tensorAlignment, tensorAlignment)
@@ -90,8 +83,7 @@ bool admits(const std::vector<cudnn::NumericalNote>& notes, const Context& conte
   for (const N note : {N::nondeterministic, N::reducedPrecisionReduction, N::fft, N::winograd, N::winogradTile4x4, N::winogradTile6x6,
                        N::winogradTile13x13})
     if (has(notes, note)) return false;
-  const bool full = context.precision == Precision::float32 && context.math == Math::float32;
-  return !full || (!has(notes, N::tensorCore) && !has(notes, N::downConvertInputs));
+  return usesTensorCores(context) || (!has(notes, N::tensorCore) && !has(notes, N::downConvertInputs));
 }
 
 }  // namespace
@@ -111,14 +103,9 @@ void EnginePlan::launch(const Libraries& libraries, const ConvolutionTensors& te
 }
 
 ConvolutionGraph::ConvolutionGraph(KernelKind kind, const Convolution& c, const Context& context) : context_(context) {
-  const Axis rows = axisOf(c.inHeight, c.outHeight, c.kernelHeight, c.strideHeight, c.dilationHeight, c.padTop);
-  const Axis columns = axisOf(c.inWidth, c.outWidth, c.kernelWidth, c.strideWidth, c.dilationWidth, c.padLeft);
-  const bool same = rows.extent == c.inHeight && columns.extent == c.inWidth && rows.origin == 0 && columns.origin == 0;
-  if (!same || c.sourceLayout != c.destinationLayout) {
-    copy_ = PadBox{c.sourceLayout, c.destinationLayout, c.batch,        c.inChannels, c.inHeight,
-                   c.inWidth,      rows.extent,         columns.extent, rows.origin,  columns.origin};
-    requireSmall(*copy_);
-  }
+  const auto [rows, columns, copy] = sourceOf(c, axisOf);
+  copy_ = copy;
+  if (copy_) requireSmall(*copy_);
 
   const Libraries& libraries = *context.libraries;
   GraphDescriptor window(libraries, DescriptorType::convolution);

@@ -85,10 +85,10 @@ class CudaDevice : public Device {
 
   // Tensor cores want a pixel's channels side by side; without them cuDNN's fastest kernels are
   // those for planes.
-  Layout activationLayout(std::int64_t, bool) override { return usesTensorCores() ? Layout::nhwc : Layout::plain; }
+  Layout activationLayout(std::int64_t, bool) override { return usesTensorCores(context_) ? Layout::nhwc : Layout::plain; }
 
   WeightLayouts weightLayouts(const Kernel&) override {
-    const Layout layout = usesTensorCores() ? Layout::ohwi : Layout::plain;
+    const Layout layout = usesTensorCores(context_) ? Layout::ohwi : Layout::plain;
     return {layout, layout, layout};
   }
 
@@ -119,7 +119,6 @@ class CudaDevice : public Device {
   }
 
  private:
-  bool usesTensorCores() const { return context_.precision == Precision::bf16 || context_.math == Math::tf32; }
   double timesAsMuch(const CardRates& rates) const {
     if (context_.precision == Precision::bf16) return rates.bf16;
     return context_.math == Math::tf32 ? rates.tf32 : 1;

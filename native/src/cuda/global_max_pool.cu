@@ -8,7 +8,7 @@
 namespace tilefold::cuda {
 // The larger of two is what they add up to.
 template <>
-struct Parts<Maximum> {
+struct SumParts<Maximum> {
   static constexpr int count = 2, loadsAhead = 4;
   static __device__ double& at(Maximum& maximum, int k) { return k == 0 ? maximum.value : maximum.place; }
 };

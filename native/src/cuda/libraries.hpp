@@ -53,4 +53,9 @@ class Libraries {
   Owned<cublas::Handle, cublas::Status> blasHandle_;
 };
 
+// As activations are stored, and what is multiplied with them.
+inline cudnn::DataType storedType(const Context& context) {
+  return context.precision == Precision::bf16 ? cudnn::DataType::bfloat16 : cudnn::DataType::float32;
+}
+
 }  // namespace tilefold::cuda

@@ -25,14 +25,14 @@ struct Sums {
 // The doubles that a sum is made of, as it passes from thread to thread, and how many terms are
 // loaded before the first is added: what registers hold.
 template <class Sum>
-struct Parts;
+struct SumParts;
 template <>
-struct Parts<double> {
+struct SumParts<double> {
   static constexpr int count = 1, loadsAhead = 8;
   static __device__ double& at(double& sum, int) { return sum; }
 };
 template <int n>
-struct Parts<Sums<n>> {
+struct SumParts<Sums<n>> {
   static constexpr int count = n, loadsAhead = n == 2 ? 4 : 3;
   static __device__ double& at(Sums<n>& sum, int k) { return sum.values[k]; }
 };
@@ -40,12 +40,12 @@ struct Parts<Sums<n>> {
 // Sums stand in memory part by part, so that neighbouring threads meet neighbouring words.
 template <class Sum, class Double>
 __device__ void putSum(Double* first, int distance, Sum sum) {
-  for (int k = 0; k < Parts<Sum>::count; ++k) first[k * distance] = Parts<Sum>::at(sum, k);
+  for (int k = 0; k < SumParts<Sum>::count; ++k) first[k * distance] = SumParts<Sum>::at(sum, k);
 }
 template <class Sum, class Double>
 __device__ Sum getSum(const Double* first, int distance) {
   Sum sum;
-  for (int k = 0; k < Parts<Sum>::count; ++k) Parts<Sum>::at(sum, k) = first[k * distance];
+  for (int k = 0; k < SumParts<Sum>::count; ++k) SumParts<Sum>::at(sum, k) = first[k * distance];
   return sum;
 }
 
@@ -53,7 +53,7 @@ constexpr int sumWarps = sumThreads / warpThreads;
 
 // What sumOfRows shares: a sum of each lane and warp.
 template <int lanes, class Sum>
-constexpr int sharedDoubles = sumWarps * lanes * Parts<Sum>::count;
+constexpr int sharedDoubles = sumWarps * lanes * SumParts<Sum>::count;
 
 // Adds what the threads of each lane hold; the sum is the result of lane's thread in row 0. Thread
 // = row * lanes + lane.
@@ -62,7 +62,7 @@ __device__ Sum sumOfRows(Sum sum, double* shared) {
   static_assert(warpThreads % lanes == 0, "a warp has whole rows");
   for (int mask = warpThreads / 2; mask >= lanes; mask /= 2) {
     Sum other;
-    for (int k = 0; k < Parts<Sum>::count; ++k) Parts<Sum>::at(other, k) = shuffleXor(Parts<Sum>::at(sum, k), mask);
+    for (int k = 0; k < SumParts<Sum>::count; ++k) SumParts<Sum>::at(other, k) = shuffleXor(SumParts<Sum>::at(sum, k), mask);
     sum += other;
   }
   constexpr int places = sumWarps * lanes;
@@ -99,7 +99,7 @@ __device__ inline bool lastToArrive(unsigned* arrived, std::int64_t blocks) {
 // sumOfRows gives; the others get none. `sum` is the slice's, as sumOfRows gave it.
 template <int lanes, class Sum>
 __device__ bool sumOfSlices(Sum& sum, std::int64_t group, std::int64_t slice, std::int64_t slices, Partials* partials, double* shared) {
-  constexpr int parts = Parts<Sum>::count, rows = sumThreads / lanes;
+  constexpr int parts = SumParts<Sum>::count, rows = sumThreads / lanes;
   static_assert(lanes * parts <= Partials::sumsPerBlock, "a block's sums fit their place");
   if (slices == 1) return true;
   const int lane = static_cast<int>(threadIdx.x) % lanes, row = static_cast<int>(threadIdx.x) / lanes;
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(sumThreads)
     Sum sum{};
     if (output < outputs) {
       const auto term = terms(output);
-#pragma unroll Parts<Sum>::loadsAhead
+#pragma unroll SumParts<Sum>::loadsAhead
       for (std::int64_t k = slice * rows + row; k < length; k += slices * rows) sum += term(k);
     }
     sum = sumOfRows<lanes>(sum, shared);

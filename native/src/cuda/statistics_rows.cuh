@@ -5,16 +5,6 @@
 
 namespace tilefold::cuda {
 
-// Adds up in double what terms give: a pair, or a number with its square.
-template <class Add>
-struct DoubleAdder {
-  Add add;
-  __device__ void operator()(int at, double one, double other) const { add(at, one, other); }
-  __device__ void operator()(int at, double one) const { add(at, one, one * one); }
-};
-template <class Add>
-DoubleAdder(Add) -> DoubleAdder<Add>;
-
 // A row of statistics: the channels of a group, of one image or of all.
 struct StatisticsRow {
   std::int64_t row, image, group, first;  // `first`: its first element
