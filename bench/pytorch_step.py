@@ -61,16 +61,25 @@ class UNet(nn.Module):
         return self.out(result)
 
 
-def torchvision_model(name, classes):
+def torchvision_models():
     try:
-        # A build whose compiled operators do not load beside this torch lacks nothing but their names here.
-        operators = torch.library.Library('torchvision', 'FRAGMENT')
-        for operator in ('nms', 'qnms'):
-            if not hasattr(torch.ops.torchvision, operator):
-                operators.define(f'{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor')
         from torchvision import models
     except ImportError:
         sys.exit('this Python has no torchvision')
+    except RuntimeError:
+        # A build whose compiled operators do not load beside this torch lacks nothing but their names here.
+        for module in [module for module in sys.modules if module.split('.')[0] == 'torchvision']:
+            del sys.modules[module]
+        global operators
+        operators = torch.library.Library('torchvision', 'FRAGMENT')
+        for operator in ('nms', 'qnms'):
+            operators.define(f'{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor')
+        from torchvision import models
+    return models
+
+
+def torchvision_model(name, classes):
+    models = torchvision_models()
     if hasattr(models.segmentation, name):
         return getattr(models.segmentation, name)(weights=None, weights_backbone=None, num_classes=classes, aux_loss=False)
     if not hasattr(models, name):
