@@ -29,6 +29,7 @@
 namespace tilefold::test {
 
 int smallLaunches();  // small_launches_test.cpp
+int fusedLaunches();  // fused_launches_test.cpp
 
 namespace {
 
@@ -443,7 +444,7 @@ int main() {
   kernelsAreTimedTogether();
   precisionsNeedTheirGpus();
   cardsHaveTheRatesOfTheirDataSheets();
-  failures += smallLaunches();
+  failures += smallLaunches() + fusedLaunches();
   std::printf("cuda engines: %d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }

@@ -4,6 +4,7 @@
 
 #include "compiled.hpp"
 #include "families.hpp"
+#include "fused_kernel.hpp"
 #include "plain_tile.hpp"
 
 namespace tilefold::cuda {
@@ -40,6 +41,24 @@ class LoadBody : public CompiledBody {
 
  private:
   LoadImage load_;
+};
+
+class FusedBody : public FusedKernel {
+ public:
+  FusedBody(const Context& context, std::optional<Kernel> waitsAs, std::function<void(const Arguments&)> body, With with)
+      : context_(context), body_(context, std::move(body)), waitsAs_(std::move(waitsAs)), with_(std::move(with)) {}
+  void launch(const std::vector<Operand>& operands, const StepParameters& step) override { body_.launch(operands, step); }
+  void load(const std::vector<Operand>& operands, const StepParameters& step) override { body_.load(operands, step); }
+  const Kernel* waitsAs() const override { return waitsAs_ ? &*waitsAs_ : nullptr; }
+  bool launchWith(const WaitingLaunch& before, const std::vector<Operand>& operands) override {
+    return with_ && with_({before.kernel, {{before.operands}, context_}}, {{operands}, context_});
+  }
+
+ private:
+  const Context& context_;
+  CompiledBody body_;
+  std::optional<Kernel> waitsAs_;
+  With with_;
 };
 
 class SmallBody : public SmallKernel {
@@ -95,6 +114,15 @@ std::unique_ptr<CompiledKernel> compiled(const Context& context, std::function<v
 
 std::unique_ptr<CompiledKernel> compiledSmall(const Context& context, std::function<SmallLaunch(const Arguments&)> of) {
   return std::make_unique<SmallBody>(context, std::move(of));
+}
+
+std::unique_ptr<CompiledKernel> compiledWaiting(const Context& context, const Kernel& kernel, std::function<void(const Arguments&)> body,
+                                                With with) {
+  return std::make_unique<FusedBody>(context, kernel, std::move(body), std::move(with));
+}
+
+std::unique_ptr<CompiledKernel> compiledWith(const Context& context, std::function<void(const Arguments&)> body, With with) {
+  return std::make_unique<FusedBody>(context, std::nullopt, std::move(body), std::move(with));
 }
 
 std::unique_ptr<CompiledKernel> compiledLoad(const Context& context, LoadImage load, std::function<void(const Arguments&)> body) {

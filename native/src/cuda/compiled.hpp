@@ -22,6 +22,17 @@ struct Arguments : LaunchOperands {
 std::unique_ptr<CompiledKernel> compiled(const Context& context, std::function<void(const Arguments&)> body);
 // Of a kernel whose launches may wait for others of it; `of` says what one does.
 std::unique_ptr<CompiledKernel> compiledSmall(const Context& context, std::function<SmallLaunch(const Arguments&)> of);
+// The launch behind which another one may be done with it.
+struct Before {
+  const Kernel& kernel;
+  Arguments arguments;
+};
+// Of a kernel that may be launched with the one before: `with` enqueues both, or says false.
+using With = std::function<bool(const Before&, const Arguments&)>;
+// Of one that waits for the launch behind it, and may be launched with the one before.
+std::unique_ptr<CompiledKernel> compiledWaiting(const Context& context, const Kernel& kernel, std::function<void(const Arguments&)> body,
+                                                With with = nullptr);
+std::unique_ptr<CompiledKernel> compiledWith(const Context& context, std::function<void(const Arguments&)> body, With with);
 // Of a loadImage.
 std::unique_ptr<CompiledKernel> compiledLoad(const Context& context, LoadImage load, std::function<void(const Arguments&)> body);
 

@@ -1,10 +1,12 @@
 #include "convolution.hpp"
 
 #include "bias.hpp"
+#include "bias_gradient.hpp"
 #include "convolution_directions.hpp"
 #include "convolution_product.hpp"
 #include "convolution_scratch.hpp"
 #include "copy_rows.hpp"
+#include "fused_kernel.hpp"
 #include "rotated_weights.hpp"
 
 namespace tilefold::cuda {
@@ -12,7 +14,7 @@ namespace {
 
 // Of activations of type T.
 template <class Direction, class T>
-class ConvolutionKernel : public CompiledKernel {
+class ConvolutionKernel : public FusedKernel {
  public:
   ConvolutionKernel(const Convolution& c, const Context& context)
       : c_(c),
@@ -21,6 +23,37 @@ class ConvolutionKernel : public CompiledKernel {
         scratch_(Direction::kind, c, context, product_->copy(), product_->workspaceBytes()) {}
 
   void launch(const std::vector<Operand>& operands, const StepParameters&) override {
+    launchProduct(operands);
+    if constexpr (Direction::biasAt >= 0) finish(tensor<float>(operands, Direction::biasAt), tensor<T>(operands, Direction::destinationAt));
+  }
+
+  // The gradient of a bias with the rectifier that made the gradients that it sums.
+  bool launchWith(const WaitingLaunch& before, const std::vector<Operand>& operands) override {
+    if constexpr (!isGradientOfWeights) {
+      return false;
+    } else {
+      if (before.kernel.kind != KernelKind::rectifierBackward) return false;
+      const auto rectifier = decode<Rectifier>(before.kernel);
+      const BiasedTile tile = destinationTile();
+      const std::int64_t count = tile.batch * tile.channels * tile.pixels;
+      T *const gradient = tensor<T>(operands, Direction::destinationAt), *const output = tensor<T>(before.operands, 0);
+      float* const bias = tensor<float>(operands, Direction::biasAt);
+      if (bias == nullptr || rectifier.slope != 0 || rectifier.count != count || tensor<T>(before.operands, 2) != gradient) return false;
+      // Of the rectifier's output nobody but this launch knows.
+      const auto width = static_cast<std::int64_t>(sizeof(T));
+      if (overlap(bias, tile.channels * static_cast<std::int64_t>(sizeof(float)), output, count * width)) return false;
+      rectifiedBiasGradient<T>(context_, tile, output, tensor<T>(before.operands, 1), gradient, bias);
+      launchProduct(operands);
+      return true;
+    }
+  }
+
+ private:
+  static constexpr bool isGradientOfWeights = std::is_same_v<Direction, BackwardWeightsConvolution>;
+  // It is float32, but cuDNN writes it as it reads the others.
+  static constexpr bool widens = isGradientOfWeights && !std::is_same_v<T, float>;
+
+  void launchProduct(const std::vector<Operand>& operands) {
     std::byte* const scratch = aligned(operands[Direction::scratchAt].address);
     T* const source = tensor<T>(operands, Direction::sourceAt);
     T* const copied = reinterpret_cast<T*>(scratch);
@@ -35,13 +68,7 @@ class ConvolutionKernel : public CompiledKernel {
     if constexpr (widens)
       copyRows(context_, "widening a gradient", {{1, 1, 1, weightCount(c_)}, {}, {}, false}, static_cast<const T*>(tensors.weights),
                tensor<float>(operands, Direction::weightsAt));
-    if constexpr (Direction::biasAt >= 0)
-      finish(tensor<float>(operands, Direction::biasAt), tensor<T>(operands, Direction::destinationAt), scratch + scratch_.partialsAt);
   }
-
- private:
-  // The gradient of weights is float32, but cuDNN writes it as it reads the others.
-  static constexpr bool widens = std::is_same_v<Direction, BackwardWeightsConvolution> && !std::is_same_v<T, float>;
 
   template <class Element>
   static Element* tensor(const std::vector<Operand>& operands, std::size_t i) {
@@ -54,13 +81,14 @@ class ConvolutionKernel : public CompiledKernel {
         throw Failure("cuDNN's tensors begin at multiples of 16 bytes, but a convolution was given one that does not");
   }
 
-  void finish(float* bias, T* destination, std::byte* partials) const {
-    const std::int64_t pixels = c_.outHeight * c_.outWidth;
+  BiasedTile destinationTile() const { return {c_.destinationLayout, c_.batch, c_.outChannels, c_.outHeight * c_.outWidth}; }
+
+  void finish(float* bias, T* destination) const {
+    const BiasedTile t = destinationTile();
     if constexpr (std::is_same_v<Direction, ForwardConvolution>)
-      addBiasAndSlope(context_.compute, c_.destinationLayout, c_.batch, c_.outChannels, pixels, bias, c_.slope, destination);
+      addBiasAndSlope(context_.compute, t.layout, t.batch, t.channels, t.pixels, bias, c_.slope, destination);
     else if (bias != nullptr)
-      biasGradient(context_.compute, c_.destinationLayout, c_.batch, c_.outChannels, pixels, destination,
-                   reinterpret_cast<double*>(partials), bias);
+      biasGradient<T>(context_, t, destination, bias);
   }
 
   Convolution c_;

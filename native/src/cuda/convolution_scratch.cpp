@@ -1,6 +1,5 @@
 #include "convolution_scratch.hpp"
 
-#include "bias.hpp"
 #include "engine_configuration.hpp"
 #include "rotated_weights.hpp"
 
@@ -26,11 +25,8 @@ Scratch::Scratch(KernelKind kind, const Convolution& c, const Context& context, 
     : gradientAt(inParts(copyBytes(copy, context))), workspaceBytes(workspace) {
   const bool isGradient = kind == KernelKind::convolutionBackwardWeights;
   const std::size_t gradientBytes = isGradient && context.precision == Precision::bf16 ? weightBytes(c, context) : 0;
-  const std::int64_t partialBytes =
-      isGradient ? biasGradientPartialBytes(c.destinationLayout, c.batch, c.outChannels, c.outHeight * c.outWidth) : 0;
   workspaceAt = gradientAt + inParts(gradientBytes);
-  partialsAt = workspaceAt + inParts(workspace);
-  const std::size_t end = partialsAt + inParts(static_cast<std::size_t>(partialBytes));
+  const std::size_t end = workspaceAt + inParts(workspace);
   bytes = end == 0 ? 0 : end + partAlignment;
 }
 

@@ -29,7 +29,7 @@ struct Scratch {
   // `kind` is one of the three convolutions.
   Scratch(KernelKind kind, const Convolution& c, const Context& context, const std::optional<PadBox>& copy, std::size_t workspace);
 
-  std::size_t gradientAt, workspaceAt, workspaceBytes, partialsAt, bytes;
+  std::size_t gradientAt, workspaceAt, workspaceBytes, bytes;
 };
 
 // Whether the gradient of the source is a forward convolution with rotated weights

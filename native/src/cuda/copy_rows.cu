@@ -136,8 +136,7 @@ TILEFOLD_INSTANTIATE(Bfloat16, Bfloat16)
 
 namespace {
 
-template <class T>
-void copyBox(const Context& context, const CopyBox& b, const T* source, T* destination) {
+RowBox rowBoxOf(const CopyBox& b) {
   const auto& n = b.n;
   const auto &from = b.sourceStride, &to = b.destinationStride;
   RowBox box{{n[0], n[1], n[2], n[3]}, {from[0], from[1], from[2]}, {to[0], to[1], to[2]}, b.add};
@@ -146,7 +145,12 @@ void copyBox(const Context& context, const CopyBox& b, const T* source, T* desti
     box.summands = n[0];
     box.summandStride = from[0];
   }
-  copyRows(context, "copyBox", box, source, destination);
+  return box;
+}
+
+template <class T>
+void copyBox(const Context& context, const CopyBox& b, const T* source, T* destination) {
+  copyRows(context, "copyBox", rowBoxOf(b), source, destination);
 }
 
 // Any bytes, at any address: elements are floats where all of them are, else bytes.
@@ -175,6 +179,12 @@ SmallLaunch zero(const Zero& z, void* destination) {
 
 }  // namespace
 
+bool addsWhole(const CopyBox& box, std::int64_t count) {
+  const RowBox longest = merged(rowBoxOf(box));
+  return box.add && !box.ofParameters && longest.summands == 1 && longest.extents[3] == count && longest.extents[0] == 1 &&
+         longest.extents[1] == 1 && longest.extents[2] == 1;
+}
+
 template <class T>
 std::unique_ptr<CompiledKernel> compileCopyRows(const Kernel& kernel, const Context& context) {
   using A = Arguments;
@@ -182,7 +192,8 @@ std::unique_ptr<CompiledKernel> compileCopyRows(const Kernel& kernel, const Cont
     case KernelKind::copyBox: {
       const auto b = decode<CopyBox>(kernel);
       if (b.ofParameters) return compiled(context, [b](const A& a) { copyBox(a.context, b, a.at(0), a.at(1)); });
-      return compiled(context, [b](const A& a) { copyBox<T>(a.context, b, a.at<T>(0), a.at<T>(1)); });
+      const auto body = [b](const A& a) { copyBox<T>(a.context, b, a.at<T>(0), a.at<T>(1)); };
+      return b.add ? compiledWaiting(context, kernel, body) : compiled(context, body);
     }
     case KernelKind::zero:
       return compiledSmall(context, [z = decode<Zero>(kernel)](const A& a) { return zero(z, a.at<void>(0)); });

@@ -17,4 +17,7 @@ struct RowBox {
 template <class From, class To>
 void copyRows(const Context& context, const char* name, const RowBox& box, const From* source, To* destination);
 
+// Whether it adds all `count` elements of one activation to another's, each where it lies.
+bool addsWhole(const CopyBox& box, std::int64_t count);
+
 }  // namespace tilefold::cuda

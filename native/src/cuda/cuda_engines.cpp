@@ -11,10 +11,10 @@
 #include "event_timer.hpp"
 #include "fault.hpp"
 #include "graph_capture.hpp"
+#include "launch_queue.hpp"
 #include "memory.hpp"
 #include "rank_link.hpp"
 #include "row_copies.hpp"
-#include "small_launches.hpp"
 #include "step_input.hpp"
 #include "stream.hpp"
 
@@ -276,7 +276,7 @@ class CudaEngines : public Engines {
   std::map<std::string, RecordedSection> recordings_;
   RecordedSection unrecorded_{false, true, true, {}};  // of runs that leave instructions out
   EventTimer timer_;
-  SmallLaunches waiting_{context_};  // of the compute engine
+  LaunchQueue waiting_{context_};  // of the compute engine
   const RowCopies copies_;
   const StepParameters none_{};
 

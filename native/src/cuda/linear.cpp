@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "bias.hpp"
+#include "bias_gradient.hpp"
 #include "libraries.hpp"
 
 namespace tilefold::cuda {
@@ -50,7 +51,7 @@ class LinearKernel : public CompiledKernel {
       multiply(batch, in, out, {at(0), Operation::none, out}, {at(1), Operation::none, in}, at(2));
     } else {
       multiply(out, in, batch, {at(1), Operation::transpose, out}, {at(0), Operation::none, in}, parameters(2));
-      if (parameters(3) != nullptr) biasGradient(context_.compute, Layout::plain, batch, out, 1, at(1), nullptr, parameters(3));
+      if (parameters(3) != nullptr) biasGradient<T>(context_, {Layout::plain, batch, out, 1}, at(1), parameters(3));
     }
   }
 

@@ -3,6 +3,7 @@
 // only padding. Semantics: reference/pooling.cpp.
 #include <cmath>
 
+#include "../kernels/rectifier.hpp"
 #include "activation.cuh"
 #include "compiled.hpp"
 #include "element_loop.cuh"
@@ -109,8 +110,19 @@ struct Won {
   __device__ float at(int k, std::int32_t index) const { return indices[k] == index ? gradient[k] : 0.0F; }
 };
 
+// What a rectifier before the pool lets through of gradients of type T, whose first is element i.
+template <int n, class T>
+__device__ Pack<float, n> passed(const RectifierBefore<T>& rectifier, const Pack<float, n>& gradients, std::int64_t i) {
+  if (rectifier.output == nullptr) return gradients;
+  Pack<float, n> output, result;
+  output.load(rectifier.output + i);
+  for (int k = 0; k < n; ++k) result[k] = rectified(output[k], static_cast<float>(static_cast<T>(gradients[k])), rectifier.slope);
+  return result;
+}
+
 template <int n, class T, class Index>
-void backwardOf(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices, T* sourceGradient) {
+void backwardOf(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices, T* sourceGradient,
+                const RectifierBefore<T>& rectifier) {
   const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
   const WindowAxis rowAxis = WindowAxis::rows(p), columnAxis = WindowAxis::columns(p);
   const std::int64_t inWidth = p.inWidth, outWidth = p.outWidth, places = p.kernelWidth;
@@ -132,7 +144,7 @@ void backwardOf(const Context& context, const Pool& p, const T* destinationGradi
         for (int k = 0; k < n; ++k) sum[k] += won.at(k, static_cast<std::int32_t>(index));
       }
     }
-    sum.store(sourceGradient + i * n);
+    passed(rectifier, sum, i * n).store(sourceGradient + i * n);
   });
 }
 
@@ -149,7 +161,7 @@ constexpr int columnsPerBlock = 128;
 template <int n, class T, class Index>
 __global__ void __launch_bounds__(blockThreads)
     gatherRows(RowBlocks b, WindowAxis rowAxis, WindowAxis columnAxis, std::int64_t places, std::int32_t stride,
-               const T* destinationGradient, const Index* indices, T* sourceGradient) {
+               const T* destinationGradient, const Index* indices, T* sourceGradient, RectifierBefore<T> rectifier) {
   __shared__ Range columns[columnsPerBlock];
   const Division packBlock = b.byPackBlocks(blockIdx.x), columnBlock = b.byColumnBlocks(packBlock.quotient);
   const Division at = b.byRows(columnBlock.quotient);
@@ -179,7 +191,8 @@ __global__ void __launch_bounds__(blockThreads)
         if (isPlace<Index>) index -= stride;
       }
     }
-    sum.store(sourceGradient + (((image * b.inHeight + row) * b.inWidth + column) * b.packs + pack) * n);
+    const std::int64_t to = (((image * b.inHeight + row) * b.inWidth + column) * b.packs + pack) * n;
+    passed(rectifier, sum, to).store(sourceGradient + to);
   };
   // Columns a stride apart lie below as many windows, so threads of a warp stay together.
   const int phases = stride < count ? stride : count;
@@ -188,7 +201,8 @@ __global__ void __launch_bounds__(blockThreads)
 }
 
 template <int n, class T, class Index>
-void backwardRows(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices, T* sourceGradient) {
+void backwardRows(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices, T* sourceGradient,
+                  const RectifierBefore<T>& rectifier) {
   const std::int64_t packs = p.inChannels / n, packBlocks = (packs + blockThreads - 1) / blockThreads;
   const std::int64_t lanes = (packs + packBlocks - 1) / packBlocks, columnBlocks = (p.inWidth + columnsPerBlock - 1) / columnsPerBlock;
   const std::int64_t items = lanes * std::min<std::int64_t>(p.inWidth, columnsPerBlock);
@@ -197,11 +211,12 @@ void backwardRows(const Context& context, const Pool& p, const T* destinationGra
                RowBlocks{packs, p.inHeight, p.inWidth, p.outHeight, p.outWidth, static_cast<int>(lanes), Divisor(packBlocks),
                          Divisor(columnBlocks), Divisor(p.inHeight)},
                WindowAxis::rows(p), WindowAxis::columns(p), p.kernelWidth, static_cast<std::int32_t>(p.strideWidth), destinationGradient,
-               indices, sourceGradient);
+               indices, sourceGradient, rectifier);
 }
 
 template <int n, class T, class Index>
-void backwardPairs(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices, T* sourceGradient) {
+void backwardPairs(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices, T* sourceGradient,
+                   const RectifierBefore<T>& rectifier) {
   const Divisor byColumns(p.outWidth / n);
   const std::int64_t width = p.inWidth;
   forEach(context, "maxPoolBackward", p.batch * p.inChannels * p.outHeight * (p.outWidth / n), [=] __device__(std::int64_t i) {
@@ -212,28 +227,36 @@ void backwardPairs(const Context& context, const Pool& p, const T* destinationGr
       above[k] = won.at(k / 2, k % 2);
       below[k] = won.at(k / 2, 2 + k % 2);
     }
-    T* to = sourceGradient + 2 * place.quotient * width + 2 * n * place.remainder;
-    above.store(to);
-    below.store(to + width);
+    const std::int64_t to = 2 * place.quotient * width + 2 * n * place.remainder;
+    above = passed(rectifier, above, to);
+    below = passed(rectifier, below, to + width);
+    above.store(sourceGradient + to);
+    below.store(sourceGradient + to + width);
   });
 }
 
 // One output pixel, n of its channels.
 template <int n, class T, class Index>
-void backwardSquares(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices,
-                     T* sourceGradient) {
+void backwardSquares(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices, T* sourceGradient,
+                     const RectifierBefore<T>& rectifier) {
   const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
   const std::int64_t width = p.inWidth;
   forEach(context, "maxPoolBackward", p.batch * (p.inChannels / n) * p.outHeight * p.outWidth, [=] __device__(std::int64_t i) {
     const Place at = out.place(i);
     const std::int64_t plane = in.plane(at.image, at.channel), pixelStride = in.pixelStride();
     const Won<n> won(destinationGradient + i * n, indices + i * n);
+    const auto place = [&](int corner) {
+      return (plane + ((2 * at.row + corner / 2) * width + 2 * at.column + corner % 2) * pixelStride) * n;
+    };
+    // All before the first is stored, so that what they load of the rectifier overlaps.
+    Pack<float, n> corners[4];
+#pragma unroll
     for (int corner = 0; corner < 4; ++corner) {
-      const std::int64_t pixel = (2 * at.row + corner / 2) * width + 2 * at.column + corner % 2;
-      Pack<float, n> values;
-      for (int k = 0; k < n; ++k) values[k] = won.at(k, corner);
-      values.store(sourceGradient + (plane + pixel * pixelStride) * n);
+      for (int k = 0; k < n; ++k) corners[corner][k] = won.at(k, corner);
+      corners[corner] = passed(rectifier, corners[corner], place(corner));
     }
+#pragma unroll
+    for (int corner = 0; corner < 4; ++corner) corners[corner].store(sourceGradient + place(corner));
   });
 }
 
@@ -251,40 +274,49 @@ void maxPoolForward(const Context& context, const Pool& p, const T* source, T* d
 
 // Every input pixel gathers from the windows that may have chosen it.
 template <class T, class Index>
-void maxPoolBackward(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices,
-                     T* sourceGradient) {
+void backward(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices, T* sourceGradient,
+              const RectifierBefore<T>& rectifier) {
   constexpr int width = packBytes / sizeof(T);
-  const bool packs = aligned({destinationGradient, indices, sourceGradient});
+  const bool packs = aligned({destinationGradient, indices, sourceGradient, rectifier.output});
   const bool channelPacks = channelsLast(p) && packs && p.inChannels % width == 0;
   if (tilesInput(p) && !channelsLast(p) && packs && p.outWidth % 2 == 0)
-    backwardPairs<2>(context, p, destinationGradient, indices, sourceGradient);
+    backwardPairs<2>(context, p, destinationGradient, indices, sourceGradient, rectifier);
   else if (tilesInput(p) && channelPacks)
-    backwardSquares<width>(context, p, destinationGradient, indices, sourceGradient);
+    backwardSquares<width>(context, p, destinationGradient, indices, sourceGradient, rectifier);
   else if (channelPacks && p.dilationHeight == 1 && p.dilationWidth == 1)
-    backwardRows<width>(context, p, destinationGradient, indices, sourceGradient);
+    backwardRows<width>(context, p, destinationGradient, indices, sourceGradient, rectifier);
   else if (channelPacks)
-    backwardOf<width>(context, p, destinationGradient, indices, sourceGradient);
+    backwardOf<width>(context, p, destinationGradient, indices, sourceGradient, rectifier);
   else
-    backwardOf<1>(context, p, destinationGradient, indices, sourceGradient);
-}
-
-template <class T, class Index>
-std::unique_ptr<CompiledKernel> compileWithIndices(KernelKind kind, const Pool& p, const Context& context) {
-  using A = Arguments;
-  if (kind == KernelKind::maxPoolForward)
-    return compiled(context, [p](const A& a) { maxPoolForward<T>(a.context, p, a.at<T>(0), a.at<T>(1), a.at<Index>(2)); });
-  return compiled(context, [p](const A& a) { maxPoolBackward<T>(a.context, p, a.at<T>(0), a.at<Index>(1), a.at<T>(2)); });
+    backwardOf<1>(context, p, destinationGradient, indices, sourceGradient, rectifier);
 }
 
 }  // namespace
 
 template <class T>
+void maxPoolBackward(const Context& context, const Pool& p, const T* destinationGradient, const void* indices, T* sourceGradient,
+                     const RectifierBefore<T>& rectifier) {
+  if (hasByteIndices(p))
+    backward(context, p, destinationGradient, static_cast<const std::uint8_t*>(indices), sourceGradient, rectifier);
+  else
+    backward(context, p, destinationGradient, static_cast<const std::int32_t*>(indices), sourceGradient, rectifier);
+}
+template void maxPoolBackward<float>(const Context&, const Pool&, const float*, const void*, float*, const RectifierBefore<float>&);
+template void maxPoolBackward<Bfloat16>(const Context&, const Pool&, const Bfloat16*, const void*, Bfloat16*,
+                                        const RectifierBefore<Bfloat16>&);
+
+template <class T>
 std::unique_ptr<CompiledKernel> compileMaxPool(const Kernel& kernel, const Context& context) {
   if (kernel.kind != KernelKind::maxPoolForward && kernel.kind != KernelKind::maxPoolBackward) return nullptr;
+  using A = Arguments;
   const auto p = tiled<Pool>(kernel);
   maxPoolIndicesBytes(p);  // refuses what no index can tell
-  return hasByteIndices(p) ? compileWithIndices<T, std::uint8_t>(kernel.kind, p, context)
-                           : compileWithIndices<T, std::int32_t>(kernel.kind, p, context);
+  if (kernel.kind == KernelKind::maxPoolBackward)
+    return compiledWaiting(context, kernel,
+                           [p](const A& a) { maxPoolBackward<T>(a.context, p, a.at<T>(0), a.at<void>(1), a.at<T>(2), {}); });
+  if (hasByteIndices(p))
+    return compiled(context, [p](const A& a) { maxPoolForward<T>(a.context, p, a.at<T>(0), a.at<T>(1), a.at<std::uint8_t>(2)); });
+  return compiled(context, [p](const A& a) { maxPoolForward<T>(a.context, p, a.at<T>(0), a.at<T>(1), a.at<std::int32_t>(2)); });
 }
 TILEFOLD_COMPILES(compileMaxPool)
 

@@ -4,6 +4,7 @@
 #include "channel_loop.cuh"
 #include "compiled.hpp"
 #include "families.hpp"
+#include "normalise.hpp"
 
 namespace tilefold::cuda {
 namespace {
@@ -76,6 +77,35 @@ void normaliseForward(const Context& context, const Normalise& n, const Normalis
       });
 }
 
+template <class T, int n>
+struct SumTerms {
+  Loaded<T, n> source, other;
+};
+
+// Of `stored`, null where nobody reads the output; rounded to T as if it had been stored.
+template <class T>
+void forwardAndAdd(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const SumBehind<T>& sum, T* stored) {
+  const T *source = operands.source, *other = sum.other;
+  T* destination = sum.destination;
+  const float slope = static_cast<float>(n.slope), sumSlope = static_cast<float>(sum.slope);
+  forEachOfChannels<T, 3>(
+      context, "normaliseForward", n, n.perImage, {source, other, destination, stored},
+      [=] __device__(std::int64_t image, std::int64_t channel) { return operands.normaliser(n, image, channel); },
+      [=] __device__(auto values, std::int64_t i) {
+        using Values = Loaded<T, decltype(values)::width>;
+        return SumTerms<T, decltype(values)::width>{Values(source + i), Values(other + i)};
+      },
+      [=] __device__(const auto& terms, std::int64_t i, const auto& normaliser) {
+        auto values = terms.source.values();
+        const auto others = terms.other.values();
+        for (int k = 0; k < values.width; ++k)
+          values[k] = static_cast<float>(static_cast<T>(rectified(normaliser(k)(values[k]), slope)));
+        if (stored != nullptr) values.store(stored + i);
+        for (int k = 0; k < values.width; ++k) values[k] = rectified(values[k] + others[k], sumSlope);
+        values.store(destination + i);
+      });
+}
+
 // `sums` may be null; the gradients may be one.
 template <class T>
 void normaliseBackward(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const GradientSums* sums,
@@ -89,11 +119,18 @@ void normaliseBackward(const Context& context, const Normalise& n, const Normali
 }  // namespace
 
 template <class T>
+void normaliseForwardAndAdd(const Normalise& n, const Arguments& a, const SumBehind<T>& sum, bool stores) {
+  forwardAndAdd<T>(a.context, n, {a.at<T>(0), a.at<Moments>(1), a.at(2), a.at(3), nullptr}, sum, stores ? a.at<T>(4) : nullptr);
+}
+template void normaliseForwardAndAdd<float>(const Normalise&, const Arguments&, const SumBehind<float>&, bool);
+template void normaliseForwardAndAdd<Bfloat16>(const Normalise&, const Arguments&, const SumBehind<Bfloat16>&, bool);
+
+template <class T>
 std::unique_ptr<CompiledKernel> compileNormalise(const Kernel& kernel, const Context& context) {
   using A = Arguments;
   switch (kernel.kind) {
     case KernelKind::normaliseForward:
-      return compiled(context, [n = tiled<Normalise>(kernel)](const A& a) {
+      return compiledWaiting(context, kernel, [n = tiled<Normalise>(kernel)](const A& a) {
         normaliseForward<T>(a.context, n, {a.at<T>(0), a.at<Moments>(1), a.at(2), a.at(3), nullptr}, a.at<T>(4));
       });
     case KernelKind::normaliseBackward:

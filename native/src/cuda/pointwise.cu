@@ -2,8 +2,11 @@
 #include "../kernels/rectifier.hpp"
 #include "activation.cuh"
 #include "compiled.hpp"
+#include "copy_rows.hpp"
 #include "element_loop.cuh"
 #include "families.hpp"
+#include "max_pool.hpp"
+#include "normalise.hpp"
 
 namespace tilefold::cuda {
 namespace {
@@ -43,6 +46,40 @@ void rectifierBackward(const Context& context, const Rectifier& r, const T* dest
                  });
 }
 
+// The gradient is `added` to before it passes the rectifier, in its place.
+template <class T>
+void addAndPass(const Context& context, const Rectifier& r, const T* destination, const T* added, T* gradient) {
+  const float slope = static_cast<float>(r.slope);
+  forEachPack<T>(context, "rectifierBackward", r.count, {destination, added, gradient}, [=] __device__(auto values, std::int64_t i) {
+    auto addend = values, sum = values;
+    values.load(destination + i);
+    addend.load(added + i);
+    sum.load(gradient + i);
+    for (int k = 0; k < values.width; ++k)
+      sum[k] = rectified(values[k], static_cast<float>(static_cast<T>(sum[k] + addend[k])), slope);
+    sum.store(gradient + i);
+  });
+}
+
+// With what came before it, where that made the gradient that passes the rectifier in its place.
+template <class T>
+bool rectifierBackwardWith(const Rectifier& r, const Before& before, const Arguments& a) {
+  const T* const output = a.at<T>(0);
+  T* const gradient = a.at<T>(2);
+  if (a.at<T>(1) != gradient) return false;
+  const Arguments& first = before.arguments;
+  if (before.kernel.kind == KernelKind::copyBox) {
+    if (first.at<T>(1) != gradient || !addsWhole(decode<CopyBox>(before.kernel), r.count)) return false;
+    addAndPass<T>(a.context, r, output, first.at<T>(0), gradient);
+    return true;
+  }
+  if (before.kernel.kind != KernelKind::maxPoolBackward || first.at<T>(2) != gradient) return false;
+  const auto p = decode<Pool>(before.kernel);
+  if (r.count != p.batch * p.inChannels * p.inHeight * p.inWidth) return false;
+  maxPoolBackward<T>(a.context, p, first.at<T>(0), first.at<void>(1), gradient, {output, static_cast<float>(r.slope)});
+  return true;
+}
+
 template <class T>
 void addForward(const Context& context, const Rectifier& r, const T* first, const T* second, T* destination) {
   const float slope = static_cast<float>(r.slope);
@@ -53,6 +90,21 @@ void addForward(const Context& context, const Rectifier& r, const T* first, cons
     for (int k = 0; k < values.width; ++k) values[k] = rectified(values[k] + other[k], slope);
     values.store(destination + i);
   });
+}
+
+// With a normalisation that made one of its sources, where the sum takes a source's place: elsewhere
+// it might take that of what the normalisation read.
+template <class T>
+bool addForwardWith(const Rectifier& r, const Before& before, const Arguments& a) {
+  if (before.kernel.kind != KernelKind::normaliseForward) return false;
+  const auto n = decode<Normalise>(before.kernel);
+  const T *normalised = before.arguments.template at<T>(4), *first = a.at<T>(0), *second = a.at<T>(1);
+  T* const destination = a.at<T>(2);
+  const T* const other = first == normalised ? second : first;
+  if ((first == normalised) == (second == normalised) || (destination != first && destination != second)) return false;
+  if (r.count != n.batch * n.channels * n.height * n.width) return false;
+  normaliseForwardAndAdd<T>(n, before.arguments, {other, r.slope, destination}, destination != normalised);
+  return true;
 }
 
 template <class T>
@@ -85,12 +137,18 @@ std::unique_ptr<CompiledKernel> compilePointwise(const Kernel& kernel, const Con
   switch (kernel.kind) {
     case KernelKind::rectifierForward:
       return compiled(context, [r = decode<Rectifier>(kernel)](const A& a) { rectifierForward<T>(a.context, r, a.at<T>(0), a.at<T>(1)); });
-    case KernelKind::rectifierBackward:
-      return compiled(
-          context, [r = decode<Rectifier>(kernel)](const A& a) { rectifierBackward<T>(a.context, r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
-    case KernelKind::addForward:
-      return compiled(context,
-                      [r = decode<Rectifier>(kernel)](const A& a) { addForward<T>(a.context, r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+    case KernelKind::rectifierBackward: {
+      const auto r = decode<Rectifier>(kernel);
+      return compiledWaiting(
+          context, kernel, [r](const A& a) { rectifierBackward<T>(a.context, r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); },
+          [r](const Before& before, const A& a) { return rectifierBackwardWith<T>(r, before, a); });
+    }
+    case KernelKind::addForward: {
+      const auto r = decode<Rectifier>(kernel);
+      return compiledWith(
+          context, [r](const A& a) { addForward<T>(a.context, r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); },
+          [r](const Before& before, const A& a) { return addForwardWith<T>(r, before, a); });
+    }
     case KernelKind::dropout:
       return compiled(context, [d = tiled<Dropout>(kernel)](const A& a) { dropout<T>(a.context, d, a.origin(2), a.at<T>(0), a.at<T>(1)); });
     default:

@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "fused_kernel.hpp"
+
 namespace tilefold::cuda {
 namespace {
 
-bool overlap(const Touched& one, const Touched& other) {
-  const auto first = reinterpret_cast<std::uintptr_t>(one.first), second = reinterpret_cast<std::uintptr_t>(other.first);
-  const auto bytes = static_cast<std::uintptr_t>(one.bytes), otherBytes = static_cast<std::uintptr_t>(other.bytes);
-  return one.first != nullptr && other.first != nullptr && first < second + otherBytes && second < first + bytes;
+bool meet(const Touched& one, const Touched& other) {
+  return one.first != nullptr && other.first != nullptr && overlap(one.first, one.bytes, other.first, other.bytes);
 }
 
 // Whether they touch a byte in common, be it that both read it.
 bool meet(const SmallLaunch& one, const SmallLaunch& other) {
   return std::any_of(one.touched.begin(), one.touched.end(), [&](const Touched& a) {
-    return std::any_of(other.touched.begin(), other.touched.end(), [&](const Touched& b) { return overlap(a, b); });
+    return std::any_of(other.touched.begin(), other.touched.end(), [&](const Touched& b) { return meet(a, b); });
   });
 }
 

@@ -15,12 +15,14 @@ struct StatisticsRow {
 class StatisticsRows {
  public:
   StatisticsRows(const Tile& t, std::int64_t groups, bool perImage)
-      : images_(perImage ? t.batch : 1), groups_(groups), imageStride_(t.channels * t.height * t.width), byGroups_(groups) {
-    const bool channelsLast = t.layout == Layout::nhwc;
-    const std::int64_t pixels = t.height * t.width, channels = t.channels / groups;
-    groupStride_ = together_ = channelsLast ? channels : channels * pixels;
-    runs_ = (perImage ? 1 : t.batch) * (channelsLast ? pixels : 1);
-    stride_ = channelsLast ? t.channels : t.channels * pixels;
+      : StatisticsRows(t.layout, t.batch, t.channels, t.height * t.width, groups, perImage) {}
+  StatisticsRows(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t pixels, std::int64_t groups, bool perImage)
+      : images_(perImage ? batch : 1), groups_(groups), imageStride_(channels * pixels), byGroups_(groups) {
+    const bool channelsLast = layout == Layout::nhwc;
+    const std::int64_t ofGroup = channels / groups;
+    groupStride_ = together_ = channelsLast ? ofGroup : ofGroup * pixels;
+    runs_ = (perImage ? 1 : batch) * (channelsLast ? pixels : 1);
+    stride_ = channelsLast ? channels : channels * pixels;
     if (stride_ != together_) return;
     together_ *= runs_;
     runs_ = 1;

@@ -54,7 +54,7 @@ struct Capture {
 
 std::mutex access;
 std::mt19937 order(1);
-int streams = 0, launched = 0;
+int streams = 0, launched = 0, kernels = 0;
 int capability[]{8, 0};  // major, minor
 Queues pending;
 std::map<std::thread::id, std::shared_ptr<Capture>> captures;  // by the thread that captures
@@ -223,6 +223,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> threa
   const bool few = grid.x <= 0x7fffffff && grid.y <= maxRows && grid.z <= maxRows && block.x * block.y * block.z <= maxThreads;
   const Lock lock(access);
   if (!some || !few) return answer(cudaErrorInvalidConfiguration);
+  ++kernels;
   return push(config.stream, {[grid, block, run = std::move(thread)] { runBlocks(grid, block, run, order); }, nullptr, nullptr});
 }
 
@@ -240,6 +241,11 @@ void setComputeCapability(int major, int minor) {
 int graphsLaunched() {
   const Lock lock(access);
   return launched;
+}
+
+int kernelsLaunched() {
+  const Lock lock(access);
+  return kernels;
 }
 
 }  // namespace tilefold::emulated

@@ -25,7 +25,8 @@ void shuffle(unsigned seed);
 // The device's compute capability from here on; 8.0 at first.
 void setComputeCapability(int major, int minor);
 
-// Graphs launched so far.
+// Graphs launched so far, and kernels enqueued.
 int graphsLaunched();
+int kernelsLaunched();
 
 }  // namespace tilefold::emulated
