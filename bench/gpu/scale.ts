@@ -72,9 +72,11 @@ const resnet50: BatchedNetwork = { model: 'resnet50', name: 'ResNet-50' }
 const quickFiles = [
   'training/devices',
   'training/offload-optimizer',
+  'training/timed-launches',
   'golden/operations',
   'golden/branching',
   'native/cudnn-engines',
+  'native/prepared-images',
   'properties/tiled-equals-untiled',
   'properties/fused-rectifier',
   'properties/not-a-number',

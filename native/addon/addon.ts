@@ -16,6 +16,7 @@ export const nativeSession = t.readonly(
   t.intersection([
     t.type({
       run: call,
+      prepare: call,
       interrupt: call,
       measuredPeakBytes: call,
       measuredHostPeakBytes: call,

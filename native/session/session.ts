@@ -89,6 +89,12 @@ export interface Session {
     parameters: StepParameters,
     images: readonly Image[]
   ) => TE.TaskEither<DeviceError, number>
+  /**
+   * Reads images, also while a section runs, for the next run that is given the very same ones, so
+   * that a GPU does not wait for them then; what they are now counts. On the CPU nothing is to do,
+   * nor for those that are read by windows.
+   */
+  readonly prepare: (images: readonly Image[]) => TE.TaskEither<DeviceError, void>
   /** Ends the section under way before its next instruction, with code `interrupted`. */
   readonly interrupt: () => void
   /**
@@ -159,7 +165,12 @@ const timestampsAnswer = decodeAnswer(t.readonlyArray(float64Array))
 const peakAnswer = decodeAnswer(t.number)
 const countAnswer = decodeAnswer(t.number)
 const runAnswer = decodeAnswer(t.number)
+const preparedAnswer = decodeAnswer(t.void)
 const promiseAnswer = decodeAnswer(promise)
+
+const pinPixels = (images: readonly Image[]): void => {
+  for (const { pixels } of images) if (pixels instanceof Uint8Array) markAsUntransferable(pixels.buffer)
+}
 
 /**
  * Buffers that the addon reads and writes off the main thread: given to another thread, they would
@@ -167,7 +178,7 @@ const promiseAnswer = decodeAnswer(promise)
  */
 const pin = (stepIo: ArrayBuffer | MappedStepIo, images: readonly Image[]): void => {
   if (stepIo instanceof ArrayBuffer) markAsUntransferable(stepIo)
-  for (const { pixels } of images) if (pixels instanceof Uint8Array) markAsUntransferable(pixels.buffer)
+  pinPixels(images)
 }
 
 const isRead = (pixels: Image['pixels']): pixels is ReadPixels => 'readWindow' in pixels
@@ -208,7 +219,22 @@ const forgetInterrupt = (interrupt: () => void): void => {
   if (interrupts.size === 0) process.off('exit', interruptAll)
 }
 
+/** Images that were read before the run that is given them. */
+interface Prepared {
+  readonly number: number
+  readonly images: readonly Image[]
+}
+
 const createSession = (native: NativeSession): Session => {
+  let prepared: Prepared | undefined
+  let [preparations, preparing] = [0, Promise.resolve()]
+  /** The number of what was prepared for a run of these images, once; 0 where nothing was. */
+  const takePrepared = (images: readonly Image[]): number => {
+    const found = prepared
+    prepared = undefined
+    const isSame = found?.images.length === images.length && found.images.every((image, index) => image === images[index])
+    return found !== undefined && isSame ? found.number : 0
+  }
   let closed: readonly [device: number, host: number] | undefined
   const peaks = (): readonly [device: number, host: number] => {
     const bytes = (answer: unknown): number => E.getOrElse(() => 0)(peakAnswer(answer))
@@ -222,16 +248,31 @@ const createSession = (native: NativeSession): Session => {
     run: (section, stepIo, parameters, images) => async () => {
       let refused: string | undefined
       const given = images.map(asGiven((sentence) => (refused = sentence)))
-      const started = promiseAnswer(native.run(section, stepIo, { ...parameters, images: given }))
+      const started = promiseAnswer(native.run(section, stepIo, { ...parameters, images: given, prepared: takePrepared(images) }))
       if (E.isLeft(started)) return started
       pin(stepIo, images)
       // Node waits for its threads when it exits: end the run rather than hang.
       interruptAtExit(interrupt)
       const answer = runAnswer(await started.right)
       forgetInterrupt(interrupt)
-      for (const { pixels, isHandedOver } of images) if (isHandedOver && pixels instanceof Uint8Array) freePixels(pixels)
+      const handedOver = images.flatMap(({ pixels, isHandedOver }) => (isHandedOver && pixels instanceof Uint8Array ? [pixels] : []))
+      if (handedOver.length > 0) await preparing
+      handedOver.forEach(freePixels)
       // What the device was refused is no fault of the device's.
       return E.mapLeft((error: DeviceError): DeviceError => (error.message === refused ? { ...error, code: 'image' } : error))(answer)
+    },
+    prepare: (images) => async () => {
+      if (images.length === 0 || images.some(({ pixels }) => isRead(pixels))) return E.right(undefined)
+      preparations += 1
+      const number = preparations
+      const started = promiseAnswer(native.prepare({ number, images }))
+      if (E.isLeft(started)) return started
+      pinPixels(images)
+      const done = started.right.then(preparedAnswer)
+      preparing = Promise.all([preparing, done]).then(() => undefined)
+      const answer = await done
+      if (E.isRight(answer) && number === preparations) prepared = { number, images }
+      return answer
     },
     interrupt,
     measuredPeakBytes: () => peaks()[0],

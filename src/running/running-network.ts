@@ -16,8 +16,9 @@ import {
   copyTensors,
   createStepIo
 } from '../../native'
-import { listExchanges } from '../../staging'
+import { type Program, listExchanges } from '../../staging'
 import type { Parameter } from '../../staging/graph/graph'
+import { pixelBytes } from '../images/samples'
 import { withResource } from '../tasks/with-resource'
 import { runLeavingToFile } from './leave-to-file'
 import { withReadAhead } from './read-ahead'
@@ -42,6 +43,11 @@ export interface RunningNetwork {
   readonly exchangesInStep: boolean
   /** Runs one step; milliseconds that it took. */
   readonly step: (parameters: StepParameters, images: readonly Image[]) => Outcome<number>
+  /**
+   * Has a GPU's driver read the images of the next step while one runs, where they are few enough
+   * to be held twice.
+   */
+  readonly prepare: (images: readonly Image[]) => void
   /**
    * After a step, where ranks share the micro-batches: adds the gradients of all; nothing where
    * there is but one process.
@@ -182,6 +188,13 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
   )
 }
 
+/** Bytes of host memory that images of the next step take at most. */
+const maxPreparedBytes = 2 ** 28
+
+/** Bytes of the crops of images in a program's input. */
+const cropBytes = ([, , height, width]: Program['input'], images: readonly Image[]): number =>
+  images.reduce((sum, { channels, elementType = 'uint8' }) => sum + height * width * pixelBytes({ channels, elementType }), 0)
+
 const givenBack: Failure = { code: 'device', message: 'the device was given back for a validation, and could not be had again' }
 
 const toRunningNetwork = (
@@ -232,6 +245,10 @@ const toRunningNetwork = (
     io,
     exchangesInStep: listExchanges(step.code).length > 0,
     step: (values, images) => recorded('step', values)(runLeavingToFile(stepBuffer, images, (given) => run('step', io, values, given))),
+    prepare: (images) => {
+      // What cannot be prepared the step reads by itself.
+      if (opening.device === 'cuda' && cropBytes(program.input, images) <= maxPreparedBytes) void session?.prepare(images)()
+    },
     reduce: (values) => (reduceIo === undefined ? TE.right(0) : run('reduce', reduceIo, values, [])),
     updateIo,
     update: (values) => (updateIo === undefined ? TE.right(0) : recorded('update', values)(run('update', updateIo, values, []))),

@@ -113,7 +113,10 @@ const createUpdates = (training: TrainingRun): Updates => {
     weighted.right(index, network.io)
     isBetweenSteps = false
     const running = network.step({ learningRate: rate, seed, step: microStep }, images)()
-    if (microStep + every < steps * accumulate) next = batches.load(microStep + every)()
+    if (microStep + every < steps * accumulate) {
+      next = batches.load(microStep + every)()
+      void next.then(E.map(({ images: loaded }) => network.prepare(loaded)))
+    }
     return E.map((milliseconds: number) => [network.io.view('loss')[0]!, milliseconds, options.signal?.aborted ? 1 : 0])(await running)
   }
   const update = async (step: number, rate: number): Promise<E.Either<Failure, Update>> => {

@@ -44,11 +44,16 @@ const normaliserOf = (loss: Node, actions: readonly Action[], index: number): nu
  * Runs sections on a session with the execution's weights. Where a step updates by itself, it takes
  * the rate of the update after it.
  */
-export const runSections = async (execution: Execution, objective: Training, actions: readonly Action[]): Promise<Outcome> => {
+export const runSections = async (
+  execution: Execution,
+  objective: Training,
+  actions: readonly Action[],
+  timesKernels = false
+): Promise<Outcome> => {
   const staged = must(stageFor(execution, objective))
   const { program, graph } = staged
   const loss = graph.nodes.at(-1)!
-  const session = must(openSession({ device: execution.device, program, arenaBytes: execution.budget ?? program.peakBytes }))
+  const session = must(openSession({ device: execution.device, program, arenaBytes: execution.budget ?? program.peakBytes, timesKernels }))
   const run = async (section: SectionName, io: StepIo, step: number, learningRate = 0): Promise<StepIo> => {
     must(await session.run(section, io.buffer, { learningRate, step, seed: execution.seed ?? 1 }, [])())
     return io

@@ -1,9 +1,8 @@
 #include "session_object.hpp"
 
-#include "mapped_pixels.hpp"
-#include "network_object.hpp"
+#include "given_images.hpp"
 #include "mapped_buffer_object.hpp"
-#include "read_windows.hpp"
+#include "network_object.hpp"
 #include "values.hpp"
 
 namespace tilefold::addon {
@@ -27,76 +26,14 @@ EncodedProgram programOf(const Napi::Object& options) {
   return program;
 }
 
-std::optional<std::array<double, 12>> colourOf(const Napi::Object& object) {
-  const Napi::Value value = object.Get("colour");
-  if (value.IsUndefined()) return std::nullopt;
-  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float32_array)
-    throw Failure("colour is no Float32Array");
-  const auto array = value.As<Napi::Float32Array>();
-  std::array<double, 12> colour{};
-  if (array.ElementLength() != colour.size())
-    throw Failure("colour has " + std::to_string(array.ElementLength()) + " numbers instead of 12");
-  std::copy(array.Data(), array.Data() + colour.size(), colour.begin());
-  return colour;
-}
-
-struct Pixels {
-  const std::uint8_t* data;
-  std::size_t bytes;
-};
-
-void requireFixed(const Napi::Value& buffer, const char* what) {
-  if (buffer.As<Napi::Object>().Get("resizable").ToBoolean())
-    throw Failure(std::string(what) + " lies in a resizable buffer, which may shrink while it is read: copy it to one that is not");
-}
-
-Pixels pixelsOf(const Napi::Value& value) {
-  if (const MappedFile* mapped = mappedPixelsOf(value)) return {mapped->data(), mapped->bytes()};
-  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array)
-    throw Failure("pixels is neither a Uint8Array nor mapped");
-  const auto array = value.As<Napi::Uint8Array>();
-  requireFixed(array.Get("buffer"), "pixels");
-  return {array.Data(), array.ByteLength()};
-}
-
-ElementType elementTypeOf(const Napi::Object& image) {
-  const Napi::Value value = image.Get("elementType");
-  if (value.IsUndefined()) return ElementType::uint8;
-  const std::string name = textOf(image, "elementType");
-  if (name == "uint8") return ElementType::uint8;
-  if (name == "uint16") return ElementType::uint16;
-  if (name == "int16") return ElementType::int16;
-  if (name == "float32") return ElementType::float32;
-  throw Failure("there is no element type '" + name + "' of images: use uint8, uint16, int16 or float32");
-}
-
-Image imageOf(const Napi::Object& object, const Pixels& pixels, ImageWindows* windows) {
-  const auto count = [&](const char* name) { return static_cast<std::int64_t>(countOf(object, name)); };
-  Image image{pixels.data,
-              count("height"),
-              count("width"),
-              count("channels"),
-              count("cropTop"),
-              count("cropLeft"),
-              flagOf(object, "flipHorizontal"),
-              flagOf(object, "flipVertical"),
-              count("quarterTurns"),
-              colourOf(object),
-              windows,
-              elementTypeOf(object)};
-  const std::int64_t elements = checkedMultiply(checkedMultiply(image.height, image.width), image.channels);
-  const std::int64_t bytes = checkedMultiply(elements, bytesOf(image.elementType));
-  if (windows == nullptr && static_cast<std::uint64_t>(bytes) != pixels.bytes)
-    throw Failure("an image of " + std::to_string(image.height) + "x" + std::to_string(image.width) + "x" + std::to_string(image.channels) +
-                  " has " + std::to_string(pixels.bytes) + " bytes instead of " + std::to_string(bytes));
-  return image;
-}
-
 // One run of a section off the main thread. Holds on to every buffer that the run touches.
 class Run : public Napi::AsyncWorker {
  public:
   Run(Napi::Env env, std::shared_ptr<Session> session, const Napi::CallbackInfo& info)
-      : Napi::AsyncWorker(env), deferred_(Napi::Promise::Deferred::New(env)), session_(std::move(session)) {
+      : Napi::AsyncWorker(env),
+        deferred_(Napi::Promise::Deferred::New(env)),
+        session_(std::move(session)),
+        images_(env, objectOf(info[2], "parameters")) {
     if (!info[0].IsString()) throw Failure("the section is no string");
     section_ = info[0].As<Napi::String>().Utf8Value();
     if (const MappedBuffer* mapped = mappedBufferOf(info[1])) {
@@ -112,24 +49,10 @@ class Run : public Napi::AsyncWorker {
     step_.learningRate = numberOf(parameters, "learningRate");
     step_.step = countOf(parameters, "step");
     step_.seed = countOf(parameters, "seed");
-    Napi::Array buffers = Napi::Array::New(env);
-    buffers.Set(0u, info[1]);
-    for (const Napi::Object& image : objectsOf(parameters, "images")) {
-      // Read once: what the caller puts in its place meanwhile is of no interest to this run.
-      const Napi::Value pixels = image.Get("pixels");
-      if (isReadByWindows(pixels)) {
-        const std::int64_t pixelBytes = checkedMultiply(static_cast<std::int64_t>(countOf(image, "channels")), bytesOf(elementTypeOf(image)));
-        windows_.push_back(std::make_unique<ReadWindows>(env, pixels.As<Napi::Object>(), pixelBytes));
-        step_.images.push_back(imageOf(image, {nullptr, 0}, windows_.back()->windows().get()));
-      } else {
-        step_.images.push_back(imageOf(image, pixelsOf(pixels), nullptr));
-      }
-      buffers.Set(buffers.Length(), pixels);
-    }
-    buffers_ = Napi::Persistent(Napi::Object(buffers));
-    std::vector<std::shared_ptr<ImageWindows>> windows;
-    for (const auto& one : windows_) windows.push_back(one->windows());
-    session_->begin(std::move(windows));
+    step_.prepared = countOf(parameters, "prepared");
+    buffer_ = Napi::Persistent(info[1].As<Napi::Object>());
+    step_.images = images_.images;
+    session_->begin(images_.windows());
   }
 
   Napi::Promise promise() const { return deferred_.Promise(); }
@@ -156,13 +79,47 @@ class Run : public Napi::AsyncWorker {
  private:
   Napi::Promise::Deferred deferred_;
   std::shared_ptr<Session> session_;
-  Napi::ObjectReference buffers_;
+  GivenImages images_;
+  Napi::ObjectReference buffer_;
   std::string section_;
   std::byte* stepIo_ = nullptr;
   std::size_t stepIoBytes_ = 0;
   StepParameters step_;
-  std::vector<std::unique_ptr<ReadWindows>> windows_;
   std::optional<double> milliseconds_;
+  std::optional<std::string> failure_;
+};
+
+// Prepares images off the main thread, and holds on to their buffers meanwhile.
+class Preparation : public Napi::AsyncWorker {
+ public:
+  Preparation(Napi::Env env, std::shared_ptr<Session> session, const Napi::Object& given)
+      : Napi::AsyncWorker(env),
+        deferred_(Napi::Promise::Deferred::New(env)),
+        session_(std::move(session)),
+        number_(countOf(given, "number")),
+        images_(env, given) {}
+
+  Napi::Promise promise() const { return deferred_.Promise(); }
+
+ protected:
+  void Execute() override {
+    try {
+      session_->prepare(number_, images_.images);
+    } catch (const std::exception& error) {
+      failure_ = error.what();
+    }
+  }
+
+  void OnOK() override {
+    const Napi::Env env = Env();
+    deferred_.Resolve(failure_ ? failure(env, "device", *failure_) : success(env, env.Undefined()));
+  }
+
+ private:
+  Napi::Promise::Deferred deferred_;
+  std::shared_ptr<Session> session_;
+  std::uint64_t number_;
+  GivenImages images_;
   std::optional<std::string> failure_;
 };
 
@@ -182,6 +139,17 @@ Napi::Value run(const Napi::CallbackInfo& info, const Holder& holder) {
     auto run = std::make_unique<Run>(env, holder.session, info);
     const Napi::Promise promise = run->promise();
     run.release()->Queue();  // an AsyncWorker deletes itself when it is done
+    return promise;
+  });
+}
+
+Napi::Value prepare(const Napi::CallbackInfo& info, const Holder& holder) {
+  const Napi::Env env = info.Env();
+  return guarded(env, [&]() -> Napi::Value {
+    holder.open();
+    auto preparation = std::make_unique<Preparation>(env, holder.session, objectOf(info[0], "what to prepare"));
+    const Napi::Promise promise = preparation->promise();
+    preparation.release()->Queue();
     return promise;
   });
 }
@@ -210,6 +178,7 @@ Napi::Value openSession(const Napi::CallbackInfo& info) {
                                                 networkOf(options.Get("network")));
     Napi::Object session = Napi::Object::New(env);
     session.Set("run", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) { return run(call, *holder); }));
+    session.Set("prepare", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) { return prepare(call, *holder); }));
     session.Set("interrupt", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
                   return guarded(call.Env(), [&]() -> Napi::Value {
                     holder->open().interrupt();

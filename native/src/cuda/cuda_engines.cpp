@@ -55,6 +55,7 @@ class CudaEngines : public Engines {
   std::byte* arena() const override { return arena_.data(); }
   std::byte* hostPool() const override { return hostPool_.get(); }
 
+  void prepare(std::uint64_t number, const std::vector<Image>& images) override { input_.prepare(number, images); }
   void take(const Section& section, const StepParameters& step) override { input_.set(step, section.loadsImages); }
 
   std::optional<std::byte*> begin(const Section& section, std::byte* stepIo, bool leavesOut, const Progress& progress) override {

@@ -40,72 +40,94 @@ ImageBlock blockOf(const Image& image, const std::uint8_t* pixels, std::int64_t 
 // Whatever threads the device's loops have: the GPU waits for the copies.
 int copyThreads() { return std::min(8, omp_get_num_procs()); }
 
+// Where the crop of each image begins, and behind them where the last one ends.
+std::vector<std::size_t> placesOf(const std::vector<Image>& images, std::size_t pixels) {
+  constexpr std::size_t elementBytes = 4;  // of the largest, at multiples of which they all lie
+  std::vector<std::size_t> places{0};
+  for (const Image& image : images) {
+    const std::size_t own = pixels * static_cast<std::size_t>(image.pixelBytes());
+    places.push_back(places.back() + (own + elementBytes - 1) / elementBytes * elementBytes);
+  }
+  return places;
+}
+
+PinnedMemory<std::uint8_t> pinnedPixels(std::size_t bytes) {
+  return pinnedMemory<std::uint8_t>(bytes, "pinning memory for the images");
+}
+
 }  // namespace
 
 StepInput::StepInput(const ImageExtent& images)
     : extent_(images),
-      pixelBytes_(static_cast<std::size_t>(images.batch * images.channels * images.height * images.width)),
-      pixels_(pinnedMemory<std::uint8_t>(pixelBytes_, "pinning memory for the images")),
       images_(pinnedMemory<ImageBlock>(static_cast<std::size_t>(images.batch), "pinning memory for the step's values")),
       pinnedBlock_(pinnedMemory<StepBlock>(1, "pinning memory for the step's values")),
       deviceImages_(deviceMemory<ImageBlock>(static_cast<std::size_t>(images.batch), "taking memory for the step's values")),
-      deviceBlock_(deviceMemory<StepBlock>(1, "taking memory for the step's values")) {}
+      deviceBlock_(deviceMemory<StepBlock>(1, "taking memory for the step's values")) {
+  crops_.bytes = static_cast<std::size_t>(images.batch * images.channels * images.height * images.width);
+  crops_.pixels = pinnedPixels(crops_.bytes);
+}
+
+void StepInput::prepare(std::uint64_t number, const std::vector<Image>& images) {
+  const std::lock_guard<std::mutex> lock(nextMutex_);
+  nextNumber_ = 0;
+  // The step under way leaves it time.
+  fill(next_, images, 1);
+  nextNumber_ = number;
+}
 
 void StepInput::set(const StepParameters& step, bool loadsImages) {
   *pinnedBlock_ = {step.learningRate, step.step, step.seed, deviceImages_.get()};
   if (!loadsImages) return;
-  const std::size_t count = std::min(step.images.size(), static_cast<std::size_t>(extent_.batch));
-  const std::vector<std::size_t> places = placePixels(step.images, count);
+  const std::lock_guard<std::mutex> lock(nextMutex_);
+  if (std::exchange(nextNumber_, 0) == step.prepared && step.prepared != 0)
+    std::swap(crops_, next_);
+  else
+    fill(crops_, step.images, copyThreads());
+  std::copy_n(crops_.blocks.begin(), std::min<std::size_t>(crops_.blocks.size(), static_cast<std::size_t>(extent_.batch)), images_.get());
+}
+
+void StepInput::fill(Crops& crops, const std::vector<Image>& images, int threads) const {
+  const std::size_t count = images.size();
+  const std::vector<std::size_t> places = placesOf(images, static_cast<std::size_t>(extent_.height * extent_.width));
+  if (places.back() > crops.bytes) {
+    crops.pixels.reset();
+    crops.bytes = 0;
+    crops.pixels = pinnedPixels(places.back());
+    crops.bytes = places.back();
+  }
+  crops.blocks.resize(count);
   // Each thread goes through all images, and copies its share of every one's rows.
-#pragma omp parallel num_threads(copyThreads())
+#pragma omp parallel num_threads(threads)
   for (std::size_t i = 0; i < count; ++i) {
-    const Image& image = step.images[i];
+    const Image& image = images[i];
     if (image.windows != nullptr) continue;
     const std::int64_t height = image.onItsSide() ? extent_.width : extent_.height;
     const std::int64_t width = image.onItsSide() ? extent_.height : extent_.width;
     const std::int64_t rowBytes = width * image.pixelBytes();
-    std::uint8_t* const to = pixels_.get() + places[i];
+    std::uint8_t* const to = crops.pixels.get() + places[i];
     const std::uint8_t* const from = image.pixels + (image.cropTop * image.width + image.cropLeft) * image.pixelBytes();
 #pragma omp for schedule(static) nowait
     for (std::int64_t row = 0; row < height; ++row)
       std::memcpy(to + row * rowBytes, from + row * image.width * image.pixelBytes(), static_cast<std::size_t>(rowBytes));
 #pragma omp single nowait
-    images_.get()[i] = blockOf(image, to, height, width);
+    crops.blocks[i] = blockOf(image, to, height, width);
   }
   for (std::size_t i = 0; i < count; ++i)
-    if (step.images[i].windows != nullptr) setByWindows(i, step.images[i], pixels_.get() + places[i]);
+    if (images[i].windows != nullptr) crops.blocks[i] = readWindows(images[i], crops.pixels.get() + places[i]);
 }
 
-std::vector<std::size_t> StepInput::placePixels(const std::vector<Image>& images, std::size_t count) {
-  constexpr std::size_t elementBytes = 4;  // of the largest, at multiples of which they all lie
-  std::vector<std::size_t> places;
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    places.push_back(bytes);
-    const std::size_t own = static_cast<std::size_t>(extent_.height * extent_.width * images[i].pixelBytes());
-    bytes += (own + elementBytes - 1) / elementBytes * elementBytes;
-  }
-  if (bytes > pixelBytes_) {
-    pixels_.reset();
-    pixelBytes_ = 0;
-    pixels_ = pinnedMemory<std::uint8_t>(bytes, "pinning memory for the images");
-    pixelBytes_ = bytes;
-  }
-  return places;
-}
-
-void StepInput::setByWindows(std::size_t index, const Image& image, std::uint8_t* to) {
+ImageBlock StepInput::readWindows(const Image& image, std::uint8_t* to) const {
   const std::int64_t height = image.onItsSide() ? extent_.width : extent_.height;
   const std::int64_t width = image.onItsSide() ? extent_.height : extent_.width;
   const std::int64_t pixelBytes = image.pixelBytes();
   for (const ImageWindow& window : image.windows->split({image.cropTop, image.cropLeft, height, width})) {
     const std::optional<ImageWindows::Pixels> pixels = image.windows->take(window);
-    if (!pixels) return;
+    if (!pixels) break;
     for (std::int64_t row = 0; row < window.height; ++row)
       std::memcpy(to + ((window.top - image.cropTop + row) * width + window.left - image.cropLeft) * pixelBytes,
                   pixels->data() + row * window.width * pixelBytes, static_cast<std::size_t>(window.width * pixelBytes));
   }
-  images_.get()[index] = blockOf(image, to, height, width);
+  return blockOf(image, to, height, width);
 }
 
 void StepInput::upload(cudaStream_t stream) const {

@@ -1,6 +1,7 @@
 // What a step gives its kernels: learning rate, numbers and images, copied to where the device
 // reads them.
 #pragma once
+#include <mutex>
 #include <vector>
 
 #include "../engines/engines.hpp"
@@ -17,23 +18,34 @@ class StepInput {
   const StepBlock* block() const { return deviceBlock_.get(); }
   // The step's images, for who runs on the processor.
   const ImageBlock* images() const { return images_.get(); }
-  // Copies the step's values, and where images are loaded the crops' pixels, to pinned memory. Not
+  // Copies crops' pixels to pinned memory, for the step that names this number. Any thread, also
   // while a section runs.
+  void prepare(std::uint64_t number, const std::vector<Image>& images);
+  // Copies the step's values, and where images are loaded that are not prepared the crops' pixels,
+  // to pinned memory. Not while a section runs.
   void set(const StepParameters& step, bool loadsImages);
   // Queues their copies to the device; pixels stay in pinned memory, where kernels read each but
   // once or twice.
   void upload(cudaStream_t stream) const;
 
  private:
-  // Where the crop of each image lies in the pinned memory, which is taken anew where they need
-  // more than before.
-  std::vector<std::size_t> placePixels(const std::vector<Image>& images, std::size_t count);
+  // The crops of a step's images.
+  struct Crops {
+    std::size_t bytes = 0;
+    PinnedMemory<std::uint8_t> pixels;
+    std::vector<ImageBlock> blocks;
+  };
+
+  // By so many threads.
+  void fill(Crops& crops, const std::vector<Image>& images, int threads) const;
   // The crop of an image whose pixels are read window by window; as far as the run goes on.
-  void setByWindows(std::size_t index, const Image& image, std::uint8_t* to);
+  ImageBlock readWindows(const Image& image, std::uint8_t* to) const;
 
   ImageExtent extent_;
-  std::size_t pixelBytes_;
-  PinnedMemory<std::uint8_t> pixels_;
+  Crops crops_;
+  std::mutex nextMutex_;
+  Crops next_;
+  std::uint64_t nextNumber_ = 0;
   PinnedMemory<ImageBlock> images_;
   PinnedMemory<StepBlock> pinnedBlock_;
   DeviceMemory<ImageBlock> deviceImages_;

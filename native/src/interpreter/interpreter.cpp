@@ -83,6 +83,13 @@ std::vector<double> Interpreter::kernelMilliseconds() const {
   return sums;
 }
 
+void Interpreter::prepare(std::uint64_t number, const std::vector<Image>& images) {
+  checkImages(images, program_.input);
+  if (std::any_of(images.begin(), images.end(), [](const Image& image) { return image.windows != nullptr; }))
+    throw Failure("images that are read by windows cannot be prepared: give them to the run alone");
+  engines_->prepare(number, images);
+}
+
 bool Interpreter::run(const Section& section, std::byte* stepIo, const StepParameters& step, Progress& progress) {
   if (section.loadsImages) checkImages(step.images, program_.input);
   if (reinterpret_cast<std::uintptr_t>(stepIo) % sizeof(double) != 0) throw Failure("the I/O buffer is not aligned to 8 bytes");

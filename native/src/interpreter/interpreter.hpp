@@ -36,6 +36,9 @@ class Interpreter {
   // computed of it served.
   std::uint64_t repeatedTiles() const { return repeatedTiles_; }
 
+  // On any thread, also during a run: reads the images of a later one, none of them by windows,
+  // which gives this number, above 0. Throws Failure.
+  void prepare(std::uint64_t number, const std::vector<Image>& images);
   // Runs a section to its end; false when `progress` was ended, which ends it before its next
   // instruction. `stepIo` has the section's stepIoBytes. Throws Failure.
   bool run(const Section& section, std::byte* stepIo, const StepParameters& step, Progress& progress);

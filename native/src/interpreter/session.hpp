@@ -28,6 +28,8 @@ class Session {
   // Milliseconds that the section took, or nothing when it was interrupted. Ends what begin()
   // began. Throws Failure.
   std::optional<double> run(const std::string& section, std::byte* stepIo, std::size_t stepIoBytes, const StepParameters& step);
+  // Any thread. As the interpreter's.
+  void prepare(std::uint64_t number, const std::vector<Image>& images) { interpreter_->prepare(number, images); }
   // Any thread. The run ends before its next instruction.
   void interrupt();
   // Bytes from the arena's start to the highest one that was ever written; as the next two, throws
