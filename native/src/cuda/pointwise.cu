@@ -92,8 +92,8 @@ void addForward(const Context& context, const Rectifier& r, const T* first, cons
   });
 }
 
-// With a normalisation that made one of its sources, where the sum takes a source's place: elsewhere
-// it might take that of what the normalisation read.
+// With a normalisation that made one of its sources, where the sum takes a source's place:
+// elsewhere it might take that of what the normalisation read.
 template <class T>
 bool addForwardWith(const Rectifier& r, const Before& before, const Arguments& a) {
   if (before.kernel.kind != KernelKind::normaliseForward) return false;
