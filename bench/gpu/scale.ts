@@ -75,6 +75,7 @@ const quickFiles = [
   'golden/operations',
   'golden/branching',
   'native/cudnn-engines',
+  'native/few-channels',
   'properties/tiled-equals-untiled',
   'properties/fused-rectifier',
   'properties/not-a-number',

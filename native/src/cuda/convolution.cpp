@@ -25,6 +25,7 @@ class ConvolutionKernel : public CompiledKernel {
     T* const source = tensor<T>(operands, Direction::sourceAt);
     T* const copied = reinterpret_cast<T*>(scratch);
     const std::optional<PadBox>& copy = product_->copy();
+    const bool widens = isNarrow && !product_->writesFloat();
     const ConvolutionTensors tensors{copy ? copied : source,
                                      widens ? scratch + scratch_.gradientAt : operands[Direction::weightsAt].address,
                                      operands[Direction::destinationAt].address, scratch + scratch_.workspaceAt, scratch_.workspaceBytes};
@@ -32,7 +33,7 @@ class ConvolutionKernel : public CompiledKernel {
     if (copy && Direction::readsSource) padBox(context_.compute, *copy, source, copied);
     product_->launch(tensors);
     if (copy && !Direction::readsSource) cropBox(context_.compute, *copy, copied, source);
-    if constexpr (widens)
+    if (widens)
       copyRows(context_, "widening a gradient", {{1, 1, 1, weightCount(c_)}, {}, {}, false}, static_cast<const T*>(tensors.weights),
                tensor<float>(operands, Direction::weightsAt));
     if constexpr (Direction::biasAt >= 0)
@@ -41,7 +42,7 @@ class ConvolutionKernel : public CompiledKernel {
 
  private:
   // The gradient of weights is float32, but cuDNN writes it as it reads the others.
-  static constexpr bool widens = std::is_same_v<Direction, BackwardWeightsConvolution> && !std::is_same_v<T, float>;
+  static constexpr bool isNarrow = std::is_same_v<Direction, BackwardWeightsConvolution> && !std::is_same_v<T, float>;
 
   template <class Element>
   static Element* tensor(const std::vector<Operand>& operands, std::size_t i) {
