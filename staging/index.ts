@@ -1,4 +1,4 @@
-export { cudnnAlgorithm, engineOf, rotated180Algorithm } from './devices/algorithms'
+export { cudnnAlgorithm, engineOf, fewChannelsAlgorithm, rotated180Algorithm } from './devices/algorithms'
 export {
   computeMilliseconds,
   decodeChain,

@@ -76,6 +76,7 @@ const quickFiles = [
   'golden/operations',
   'golden/branching',
   'native/cudnn-engines',
+  'native/few-channels',
   'native/prepared-images',
   'properties/tiled-equals-untiled',
   'properties/fused-rectifier',

@@ -1,4 +1,12 @@
-import { cudnnAlgorithm, engineOf, isConvolution, rotated180Algorithm, type Kernel, type Program } from '../../staging'
+import {
+  cudnnAlgorithm,
+  engineOf,
+  fewChannelsAlgorithm,
+  isConvolution,
+  rotated180Algorithm,
+  type Kernel,
+  type Program
+} from '../../staging'
 import { launchCounts } from '../plans/program-statistics'
 import type { Planned } from '../plans/plan-network'
 import { table } from '../text/table'
@@ -21,6 +29,7 @@ export interface KernelTime {
 const algorithmName = (algorithm: number): string => {
   if (algorithm === 0) return 'direct'
   if (algorithm === 1) return 'Winograd'
+  if (algorithm === fewChannelsAlgorithm) return 'over few channels'
   const engine = engineOf(algorithm)
   if (engine !== undefined) return `cuDNN's engine ${engine}`
   const turned = algorithm - rotated180Algorithm(0)

@@ -2,6 +2,9 @@ import type { ConvolutionAlgorithm, DeviceModel } from './device-model'
 import { keyOfKernel, type ConvolutionKernel } from '../kernels/kernels'
 import { memoize } from '../memoize'
 
+/** Field `algorithm` of a GPU's own gradient of the weights of a convolution over few channels. */
+export const fewChannelsAlgorithm = 2
+
 /** Field `algorithm` of cuDNN's algorithm number n. */
 export const cudnnAlgorithm = (n: number): number => 16 + n
 

@@ -1,4 +1,4 @@
-import { isEngine, isFourier, isRotated180 } from './algorithms'
+import { fewChannelsAlgorithm, isEngine, isFourier, isRotated180 } from './algorithms'
 import { type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './device-model'
 import { memoize } from '../memoize'
 import { isConvolution, keyOfKernel, type ConvolutionKernel, type KernelOf } from '../kernels/kernels'
@@ -99,12 +99,13 @@ const isReadInPlace = (engine: boolean, extent: number, out: number, window: num
 
 /**
  * Whether the source of a convolution, or its gradient, goes through a copy: cuDNN reads no plain
- * image into channels that lie innermost, and not every padding.
+ * image into channels that lie innermost, and not every padding. The device's own algorithm does.
  */
 const isCopied = (k: ConvolutionKernel): boolean =>
-  k.sourceLayout !== k.destinationLayout ||
-  !isReadInPlace(isEngine(k), k.inHeight, k.outHeight, (k.kernelHeight - 1) * k.dilationHeight + 1, k.strideHeight, k.padTop) ||
-  !isReadInPlace(isEngine(k), k.inWidth, k.outWidth, (k.kernelWidth - 1) * k.dilationWidth + 1, k.strideWidth, k.padLeft)
+  k.algorithm !== fewChannelsAlgorithm &&
+  (k.sourceLayout !== k.destinationLayout ||
+    !isReadInPlace(isEngine(k), k.inHeight, k.outHeight, (k.kernelHeight - 1) * k.dilationHeight + 1, k.strideHeight, k.padTop) ||
+    !isReadInPlace(isEngine(k), k.inWidth, k.outWidth, (k.kernelWidth - 1) * k.dilationWidth + 1, k.strideWidth, k.padLeft))
 
 /** Bytes of the winners' places in their windows; 255 stands for a window of padding alone. */
 const maxPoolIndicesBytes = (kernel: KernelOf<'maxPoolForward'>): number => {

@@ -4,7 +4,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Kernel } from '../../staging/kernels/kernels'
 import { layouts, type Layout } from '../../staging/kernels/layout'
-import { launchKernel, type Tensor } from './program'
+import { launchKernel, stored } from './program'
 
 interface Axis {
   readonly in: number
@@ -29,13 +29,6 @@ const few = (count: number, phase: number): Float32Array => new Float32Array(cou
 const zeros = (count: number): Float32Array => new Float32Array(count)
 
 type Precision = 'float32' | 'bf16'
-
-/** As a program of the precision has them: bf16 is the upper half. */
-const stored = (values: Float32Array, precision: Precision): Tensor => {
-  if (precision === 'float32') return values
-  const words = new Uint16Array(values.buffer)
-  return new Uint8Array(new Uint16Array(values.length).map((_, i) => words[2 * i + 1]!).buffer)
-}
 
 const read = (found: ArrayLike<number>, precision: Precision): ArrayLike<number> => {
   if (precision === 'float32') return found

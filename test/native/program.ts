@@ -113,6 +113,13 @@ export type Target = (typeof targets)[number] | typeof cudaTarget
  */
 export type Tensor = readonly number[] | Float64Array | Float32Array | Int32Array | Uint8Array | number | undefined
 
+/** Numbers as a program of the precision has them: bf16 is the upper half. */
+export const stored = (values: Float32Array, precision: 'float32' | 'bf16'): Tensor => {
+  if (precision === 'float32') return values
+  const words = new Uint16Array(values.buffer)
+  return new Uint8Array(new Uint16Array(values.length).map((_, i) => words[2 * i + 1]!).buffer)
+}
+
 /**
  * Launches one kernel on `tensors`, which lie in the I/O buffer, and returns what they then
  * hold; nothing for indices.

@@ -9,6 +9,7 @@ import {
   withProfile,
   stage,
   rotated180Algorithm,
+  fewChannelsAlgorithm,
   verify,
   type ConvolutionKernel,
   type DeviceModel
@@ -183,6 +184,21 @@ test("the copy that a tile at the image's border goes through is part of its con
   const { bytesPerSecond, launchSeconds } = gpuDouble().answers.rates
   const copy = 1000 * ((2 * 4 * 512 * 65 * 64) / bytesPerSecond + launchSeconds)
   assert.ok(Math.abs(gpu.milliseconds(border) - gpu.milliseconds(inside) - copy) < 0.05 * copy)
+})
+
+test("the device's own gradient of weights over few channels copies no plain image, as cuDNN's does", () => {
+  const image = {
+    kind: 'convolutionBackwardWeights',
+    inChannels: 3,
+    sourceLayout: layoutCode('plain'),
+    weightLayout: layoutCode('ohwi')
+  } as const
+  const [own, cudnn] = [fewChannelsAlgorithm, 16 + 9].map((algorithm) =>
+    gpu.milliseconds(aProduct({ ...image, destinationLayout: layoutCode('nhwc'), algorithm }))
+  )
+  const { bytesPerSecond, launchSeconds } = gpuDouble().answers.rates
+  const copy = 1000 * ((2 * 4 * 3 * 64 * 64) / bytesPerSecond + launchSeconds)
+  assert.ok(Math.abs(cudnn! - own! - copy) < 1e-9, `${own}, ${cudnn}`)
 })
 
 test('the indices of a max pool take a byte each, and four where windows are large', () => {

@@ -68,8 +68,8 @@ std::optional<Recipe> findRecipe(KernelKind kind, const Convolution& c, int thre
 }
 
 void requireOurs(const Convolution& c) {
-  if (c.algorithm >= cudnnAlgorithms)
-    throw Failure("the cpu device convolves by algorithm 0 or 1, not by cuDNN's, " + std::to_string(c.algorithm));
+  if (c.algorithm > winogradAlgorithm)
+    throw Failure("the cpu device convolves by algorithm 0 or 1, not by a GPU's, " + std::to_string(c.algorithm));
   for (const Layout layout : {c.sourceLayout, c.destinationLayout, c.weightLayout})
     if (layout == Layout::nhwc || layout == Layout::ohwi)
       throw Failure(std::string("the cpu device has no convolution in layout ") + layoutInfo(layout).name);

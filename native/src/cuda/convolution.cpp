@@ -51,13 +51,14 @@ class ConvolutionKernel : public FusedKernel {
  private:
   static constexpr bool isGradientOfWeights = std::is_same_v<Direction, BackwardWeightsConvolution>;
   // It is float32, but cuDNN writes it as it reads the others.
-  static constexpr bool widens = isGradientOfWeights && !std::is_same_v<T, float>;
+  static constexpr bool isNarrow = isGradientOfWeights && !std::is_same_v<T, float>;
 
   void launchProduct(const std::vector<Operand>& operands) {
     std::byte* const scratch = aligned(operands[Direction::scratchAt].address);
     T* const source = tensor<T>(operands, Direction::sourceAt);
     T* const copied = reinterpret_cast<T*>(scratch);
     const std::optional<PadBox>& copy = product_->copy();
+    const bool widens = isNarrow && !product_->writesFloat();
     const ConvolutionTensors tensors{copy ? copied : source,
                                      widens ? scratch + scratch_.gradientAt : operands[Direction::weightsAt].address,
                                      operands[Direction::destinationAt].address, scratch + scratch_.workspaceAt, scratch_.workspaceBytes};
@@ -65,7 +66,7 @@ class ConvolutionKernel : public FusedKernel {
     if (copy && Direction::readsSource) padBox(context_.compute, *copy, source, copied);
     product_->launch(tensors);
     if (copy && !Direction::readsSource) cropBox(context_.compute, *copy, copied, source);
-    if constexpr (widens)
+    if (widens)
       copyRows(context_, "widening a gradient", {{1, 1, 1, weightCount(c_)}, {}, {}, false}, static_cast<const T*>(tensors.weights),
                tensor<float>(operands, Direction::weightsAt));
   }

@@ -6,6 +6,7 @@
 #include "convolution_graph.hpp"
 #include "convolution_product.hpp"
 #include "convolution_scratch.hpp"
+#include "few_channels_gradient.hpp"
 #include "rotated_weights.hpp"
 
 namespace tilefold::cuda {
@@ -75,6 +76,19 @@ std::vector<Algorithm> rotatedAlgorithmsOf(const Convolution& c, const Context& 
   return found;
 }
 
+std::vector<Algorithm> cudnnAlgorithmsOf(KernelKind kind, const Convolution& c, const Context& context) {
+  // Without tensor cores the older interface has more to choose from.
+  if (usesTensorCores(context)) {
+    std::vector<Algorithm> engines = enginesOf(kind, c, context);
+    if (!engines.empty()) return engines;
+  }
+  std::vector<Algorithm> found = withDirection(kind, [&](auto direction) { return algorithmsOf<decltype(direction)>(c, context); });
+  if (kind != KernelKind::convolutionBackwardData) return found;
+  const std::vector<Algorithm> rotatedOnes = rotatedAlgorithmsOf(c, context);
+  found.insert(found.end(), rotatedOnes.begin(), rotatedOnes.end());
+  return found;
+}
+
 }  // namespace
 
 std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, const Context& context) {
@@ -86,15 +100,12 @@ std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, const
 
 std::vector<Algorithm> convolutionAlgorithms(KernelKind kind, const Convolution& c, const Context& context) {
   requireLayouts(c);
-  // Without tensor cores the older interface has more to choose from.
-  if (usesTensorCores(context)) {
-    std::vector<Algorithm> engines = enginesOf(kind, c, context);
-    if (!engines.empty()) return engines;
+  std::vector<Algorithm> found = cudnnAlgorithmsOf(kind, c, context);
+  if (fitsFewChannels(kind, c)) {
+    Convolution ours = c;
+    ours.algorithm = fewChannelsAlgorithm;
+    found.insert(found.begin(), {fewChannelsAlgorithm, convolutionScratchBytes(kind, ours, context)});
   }
-  std::vector<Algorithm> found = withDirection(kind, [&](auto direction) { return algorithmsOf<decltype(direction)>(c, context); });
-  if (kind != KernelKind::convolutionBackwardData) return found;
-  const std::vector<Algorithm> rotatedOnes = rotatedAlgorithmsOf(c, context);
-  found.insert(found.end(), rotatedOnes.begin(), rotatedOnes.end());
   return found;
 }
 

@@ -1,5 +1,5 @@
-// The products and sums of a convolution, by one of cuDNN's two interfaces, in the place of the
-// padding, biases and rectifiers that are ours.
+// The products and sums of a convolution, by one of cuDNN's two interfaces or a kernel of our own,
+// without padding, biases and rectifiers, which are always ours.
 #pragma once
 #include <memory>
 #include <optional>
@@ -21,6 +21,8 @@ class ConvolutionProduct {
   // The copy of the source that it reads or writes, where that is not the operand itself.
   virtual const std::optional<PadBox>& copy() const = 0;
   virtual std::size_t workspaceBytes() const = 0;
+  // Whether a gradient of weights is float32 where tensors are bf16.
+  virtual bool writesFloat() const { return false; }
   // Enqueues.
   virtual void launch(const ConvolutionTensors& tensors) = 0;
 };

@@ -30,6 +30,8 @@ using tilefold::emulated::threadIdx;
 
 inline void __syncthreads() { tilefold::emulated::barrier(); }
 inline void __threadfence() {}
+// All threads of a block take part, as of a barrier.
+inline void __syncwarp() { __syncthreads(); }
 
 // Between threads of a warp; here all threads of a block take part, as of a barrier.
 template <class T>
