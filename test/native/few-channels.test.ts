@@ -1,5 +1,5 @@
-// The cuda device's own gradient of the weights of a convolution over few channels, on a GPU or its
-// emulation, held to sums of products in double.
+// The cuda device's own convolution over few channels, and the gradient of its weights, on a GPU or
+// its emulation, held to sums of products in double.
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openDevice } from '../../native/addon/addon'
@@ -14,6 +14,7 @@ import { close, launchKernel, stored } from './program'
 const suite = testsDevice('cuda') ? test : test.skip
 
 type Gradient = KernelOf<'convolutionBackwardWeights'>
+type Forward = KernelOf<'convolutionForward'>
 
 interface Axis {
   readonly in: number
@@ -73,10 +74,9 @@ const placesOf = ({ inChannels, inHeight, inWidth }: Gradient, innermost: boolea
     ? [inHeight * inWidth * inChannels, 1, inWidth * inChannels, inChannels]
     : [inChannels * inHeight * inWidth, inHeight * inWidth, inWidth, 1]
 
-/** Sums of products by output channel, row, column and input channel. */
-const weightsOf = (k: Gradient, source: Float32Array, places: readonly number[], gradient: Float32Array): readonly number[] => {
+/** Calls visit(place in the source, index of the output pixel, index of the tap in ohwi) for each product. */
+const eachProduct = (k: Gradient, places: readonly number[], visit: (from: number, pixel: number, tap: number) => void): void => {
   const [image, channel, row, column] = places as readonly [number, number, number, number]
-  const sums = new Float64Array(k.outChannels * k.kernelHeight * k.kernelWidth * k.inChannels)
   for (let n = 0, pixel = 0; n < k.batch; n++)
     for (let oy = 0; oy < k.outHeight; oy++)
       for (let ox = 0; ox < k.outWidth; ox++, pixel++)
@@ -84,13 +84,35 @@ const weightsOf = (k: Gradient, source: Float32Array, places: readonly number[],
           for (let kx = 0; kx < k.kernelWidth; kx++) {
             const [y, x] = [oy * k.strideHeight - k.padTop + ky * k.dilationHeight, ox * k.strideWidth - k.padLeft + kx * k.dilationWidth]
             if (y < 0 || y >= k.inHeight || x < 0 || x >= k.inWidth) continue
-            for (let i = 0; i < k.inChannels; i++) {
-              const value = source[n * image + i * channel + y * row + x * column]!
-              for (let o = 0; o < k.outChannels; o++)
-                sums[((o * k.kernelHeight + ky) * k.kernelWidth + kx) * k.inChannels + i]! += value * gradient[pixel * k.outChannels + o]!
-            }
+            for (let i = 0; i < k.inChannels; i++)
+              visit(n * image + i * channel + y * row + x * column, pixel, (ky * k.kernelWidth + kx) * k.inChannels + i)
           }
+}
+
+const tapsOf = (k: Gradient): number => k.kernelHeight * k.kernelWidth * k.inChannels
+
+/** Sums of products by output channel, row, column and input channel. */
+const weightsOf = (k: Gradient, source: Float32Array, places: readonly number[], gradient: Float32Array): readonly number[] => {
+  const sums = new Float64Array(k.outChannels * tapsOf(k))
+  eachProduct(k, places, (from, pixel, tap) => {
+    for (let o = 0; o < k.outChannels; o++) sums[o * tapsOf(k) + tap]! += source[from]! * gradient[pixel * k.outChannels + o]!
+  })
   return Array.from(sums)
+}
+
+/** What a convolution gives before its rectifier, by pixel and output channel. */
+const outputOf = (
+  k: Gradient,
+  source: Float32Array,
+  places: readonly number[],
+  weights: Float32Array,
+  bias: Float32Array
+): Float64Array => {
+  const sums = Float64Array.from({ length: k.batch * k.outHeight * k.outWidth * k.outChannels }, (_, i) => bias[i % k.outChannels]!)
+  eachProduct(k, places, (from, pixel, tap) => {
+    for (let o = 0; o < k.outChannels; o++) sums[pixel * k.outChannels + o]! += source[from]! * weights[o * tapsOf(k) + tap]!
+  })
+  return sums
 }
 
 const ask = (precision: 'float32' | 'tf32' | 'bf16') => {
@@ -126,25 +148,71 @@ for (const precision of ['float32', 'bf16'] as const)
       }
   })
 
+const forwardOf = (kernel: Gradient, slope: number): Forward => ({ ...kernel, kind: 'convolutionForward', slope })
+
+/** The nearest number that bf16 has. */
+const rounded = (value: number): number => {
+  const [bits] = new Uint32Array(Float32Array.of(value).buffer) as unknown as [number]
+  return new Float32Array(Uint32Array.of((bits + 0x7fff + ((bits >>> 16) & 1)) & 0xffff0000).buffer)[0]!
+}
+
+const read = (values: ArrayLike<number>, precision: 'float32' | 'bf16'): readonly number[] =>
+  precision === 'float32'
+    ? Array.from(values)
+    : Array.from(new Uint16Array(Uint8Array.from(values).buffer), (word) => new Float32Array(Uint32Array.of(word << 16).buffer)[0]!)
+
+for (const precision of ['float32', 'bf16'] as const)
+  suite(`convolutions over few channels are sums of products, with their biases and rectifiers, ${precision}`, async () => {
+    for (const layout of ['plain', 'nhwc'] as const)
+      for (const [place, kernel] of kernels.map((one) => ({ ...one, sourceLayout: layoutCode(layout) })).entries()) {
+        const source = few(kernel.batch * kernel.inChannels * kernel.inHeight * kernel.inWidth, 1)
+        const weights = few(kernel.outChannels * tapsOf(kernel), 5)
+        const bias = place % 3 === 0 ? undefined : few(kernel.outChannels, 11)
+        const slope = [0, 1, 0.25][place % 3]!
+        const expected = outputOf(
+          kernel,
+          source,
+          placesOf(kernel, layout === 'nhwc'),
+          weights,
+          bias ?? new Float32Array(kernel.outChannels)
+        )
+        const bytes = expected.length * (precision === 'bf16' ? 2 : 4)
+        const written = await launchKernel(
+          forwardOf(kernel, slope),
+          [
+            ...[source, weights].map((values) => stored(values, precision)),
+            ...[bias, precision === 'bf16' ? new Uint8Array(bytes).fill(255) : new Float32Array(expected.length).fill(NaN), undefined]
+          ],
+          { device: 'cuda', precision }
+        )
+        const rectified = Array.from(expected, (value) => (value > 0 ? value : slope * value))
+        close(read(written[3]!, precision), precision === 'bf16' ? rectified.map(rounded) : rectified, {
+          tolerance: precision === 'bf16' ? 8e-3 : 2e-6
+        })
+      }
+  })
+
 suite('it is the first of its convolution, and the only one that copies no image', () => {
   const kernel = { ...kernels[0]!, inHeight: 512, inWidth: 512, outHeight: 512, outWidth: 512 }
   for (const precision of ['float32', 'tf32', 'bf16'] as const) {
     const { algorithms, scratchBytes } = ask(precision)
-    const [first, ...others] = algorithms({ ...kernel, algorithm: 0 })
-    assert.is(first!.algorithm, fewChannelsAlgorithm)
-    assert.is(scratchBytes(kernel), first!.scratchBytes)
-    assert.ok(others.length > 0 && others.every(({ algorithm }) => algorithm !== fewChannelsAlgorithm))
+    for (const one of [kernel, forwardOf(kernel, 1)]) {
+      const [first, ...others] = algorithms({ ...one, algorithm: 0 })
+      assert.is(first!.algorithm, fewChannelsAlgorithm)
+      assert.is(scratchBytes(one), first!.scratchBytes)
+      assert.ok(others.length > 0 && others.every(({ algorithm }) => algorithm !== fewChannelsAlgorithm))
+    }
   }
 })
 
 suite('what it does not take is refused in a sentence', () => {
   const { scratchBytes } = ask('float32')
   const refusal =
-    /algorithm 2 of the cuda device is for gradients of weights of one group, up to 36 over at most 4 channels, into nhwc of a/
+    /algorithm 2 of the cuda device is for convolutions of one group and gradients of their weights, up to 36 over at most 4 channels, with/
   const [kernel] = kernels as readonly [Gradient]
   for (const changes of [{ outChannels: 60 }, { inChannels: 64, sourceLayout: layoutCode('nhwc') }] as const)
     assert.throws(() => scratchBytes({ ...kernel, ...changes }), refusal)
-  assert.throws(() => scratchBytes({ ...kernel, kind: 'convolutionForward', slope: 1 }), refusal)
+  assert.throws(() => scratchBytes({ ...kernel, kind: 'convolutionBackwardData' }), refusal)
   assert.throws(() => scratchBytes(gradientOf(1, 4, 64, axis(9), axis(9, { kernel: 4, before: 2 }))), refusal)
   const { scratchBytes: onCpu } = { scratchBytes: must(openDevice({ device: 'cpu', precision: 'float32', threads: 1 })).scratchBytes }
   assert.throws(

@@ -24,7 +24,8 @@ class ConvolutionKernel : public FusedKernel {
 
   void launch(const std::vector<Operand>& operands, const StepParameters&) override {
     launchProduct(operands);
-    if constexpr (Direction::biasAt >= 0) finish(tensor<float>(operands, Direction::biasAt), tensor<T>(operands, Direction::destinationAt));
+    if constexpr (Direction::biasAt >= 0)
+      if (!product_->finishes()) finish(tensor<float>(operands, Direction::biasAt), tensor<T>(operands, Direction::destinationAt));
   }
 
   // The gradient of a bias with the rectifier that made the gradients that it sums.
@@ -59,9 +60,14 @@ class ConvolutionKernel : public FusedKernel {
     T* const copied = reinterpret_cast<T*>(scratch);
     const std::optional<PadBox>& copy = product_->copy();
     const bool widens = isNarrow && !product_->writesFloat();
+    float* bias = nullptr;
+    if constexpr (Direction::biasAt >= 0) bias = tensor<float>(operands, Direction::biasAt);
     const ConvolutionTensors tensors{copy ? copied : source,
                                      widens ? scratch + scratch_.gradientAt : operands[Direction::weightsAt].address,
-                                     operands[Direction::destinationAt].address, scratch + scratch_.workspaceAt, scratch_.workspaceBytes};
+                                     operands[Direction::destinationAt].address,
+                                     scratch + scratch_.workspaceAt,
+                                     scratch_.workspaceBytes,
+                                     bias};
     requireAligned(tensors);
     if (copy && Direction::readsSource) padBox(context_.compute, *copy, source, copied);
     product_->launch(tensors);

@@ -13,7 +13,7 @@ namespace tilefold::cuda {
 // that the device cannot do. They ask cuDNN through the context's handle, so no other thread may
 // use that meanwhile. Algorithms have codes 16 + cuDNN's number, of convolutionBackwardData also 32
 // + cuDNN's number forward (rotated_weights.hpp), or those of engines (engine_configuration.hpp); 2
-// is few_channels_gradient.hpp, 0 the first direct one.
+// is few_channels.hpp, 0 the first direct one.
 std::unique_ptr<CompiledKernel> compileConvolution(KernelKind kind, const Convolution& c, const Context& context);
 std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, const Context& context);
 

@@ -6,7 +6,7 @@
 #include "convolution_graph.hpp"
 #include "convolution_product.hpp"
 #include "convolution_scratch.hpp"
-#include "few_channels_gradient.hpp"
+#include "few_channels.hpp"
 #include "rotated_weights.hpp"
 
 namespace tilefold::cuda {

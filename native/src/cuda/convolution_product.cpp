@@ -4,7 +4,7 @@
 
 #include "convolution_directions.hpp"
 #include "convolution_graph.hpp"
-#include "few_channels_gradient.hpp"
+#include "few_channels.hpp"
 
 namespace tilefold::cuda {
 namespace {

@@ -1,5 +1,5 @@
 // The products and sums of a convolution, by one of cuDNN's two interfaces or a kernel of our own,
-// without padding, biases and rectifiers, which are always ours.
+// in the place of the padding, biases and rectifiers that are ours.
 #pragma once
 #include <memory>
 #include <optional>
@@ -23,6 +23,8 @@ class ConvolutionProduct {
   virtual std::size_t workspaceBytes() const = 0;
   // Whether a gradient of weights is float32 where tensors are bf16.
   virtual bool writesFloat() const { return false; }
+  // Whether it adds the bias of a forward convolution and rectifies.
+  virtual bool finishes() const { return false; }
   // Enqueues.
   virtual void launch(const ConvolutionTensors& tensors) = 0;
 };

@@ -11,6 +11,7 @@ constexpr std::int64_t tensorAlignment = 16;
 struct ConvolutionTensors {
   void *source, *weights, *destination, *workspace;
   std::size_t workspaceBytes;
+  const float* bias;  // null: none
 };
 
 }  // namespace tilefold::cuda

@@ -1,6 +1,4 @@
-#include "few_channels_gradient.hpp"
-
-#include "divisor.cuh"
+#include "few_channels_windows.cuh"
 #include "reduction.cuh"
 
 namespace tilefold::cuda {
@@ -8,16 +6,11 @@ namespace {
 
 // Each of 4 groups of a warp's threads has a quarter of the taps, each of the 8 threads of a group
 // 8 output channels: a thread sums every pair of them over the pixels of the warp.
-constexpr int tapGroups = 4, threadsOfGroup = warpThreads / tapGroups, channelsOfThread = 8;
+constexpr int threadsOfGroup = warpThreads / tapGroups, channelsOfThread = 8;
 constexpr int channelsOfWarp = threadsOfGroup * channelsOfThread;
 constexpr int productWarps = 4, productThreads = productWarps * warpThreads;
-constexpr std::int64_t mostChannels = 4, mostTaps = 36;  // taps count channels too
 // Pixels that a thread adds in float32, so that large images lose no digits.
 constexpr std::int64_t longestSum = 4096;
-// Extents and twice their sums are of 32 bits.
-constexpr std::int64_t longestExtent = std::int64_t{1} << 26, mostOutChannels = std::int64_t{1} << 20;
-// Outside of any source, whatever is added.
-constexpr std::uint32_t outside = std::uint32_t{1} << 30;
 
 // Blocks of a multiprocessor, by the registers of n taps a thread.
 template <int n>
@@ -27,59 +20,22 @@ constexpr int residentBlocks = n > 7 ? 3 : 4;
 template <class T>
 constexpr int channelsAtOnce = packBytes / sizeof(T);
 
-// From the element where an output's window would begin without padding.
-struct Tap {
-  std::int64_t offset;
-  std::uint32_t row, column;  // modulo 2^32
-};
-
-// The windows of all output pixels, n taps for each group.
-template <int n>
-struct Windows {
-  Divisor byWidth, byHeight;  // of the output
-  std::int64_t pixels, imageStride, rowStride, columnStride;
-  std::uint32_t height, width, strideHeight, strideWidth;
-  Tap taps[tapGroups * n];
-
-  // A group's taps of a pixel are float4s, so that few loads read them; padding is 0.
-  static constexpr int quads = (n + 3) / 4, pitch = warpThreads + 1;  // groups meet different banks
-  __device__ static int place(int quad, int group) { return (quad * tapGroups + group) * pitch; }
-
-  template <class T>
-  __device__ void gather(const T* source, std::int64_t pixel, float4* taken) const {
-    const Division row = byWidth(pixel), image = byHeight(row.quotient);
-    const std::uint32_t y = pixel < pixels ? static_cast<std::uint32_t>(image.remainder) * strideHeight : outside;
-    const std::uint32_t x = static_cast<std::uint32_t>(row.remainder) * strideWidth;
-    const T* const first = source + image.quotient * imageStride;
-    const std::int64_t start = y * rowStride + x * columnStride;
-// Two at a time: registers hold no more loads.
-#pragma unroll 2
-    for (int group = 0; group < tapGroups; ++group) {
-#pragma unroll
-      for (int quad = 0; quad < quads; ++quad) {
-        float values[4]{};
-#pragma unroll
-        for (int i = 0; i < 4 && 4 * quad + i < n; ++i) {
-          const Tap& tap = taps[group * n + 4 * quad + i];
-          if (y + tap.row < height && x + tap.column < width) values[i] = static_cast<float>(first[start + tap.offset]);
-        }
-        taken[place(quad, group)] = {values[0], values[1], values[2], values[3]};
-      }
-    }
-  }
-};
+// Where a warp keeps a pixel's four taps of a group, so that few loads read them; groups meet
+// different banks.
+constexpr int pitch = warpThreads + 1;
+__device__ int place(int quad, int group) { return (quad * tapGroups + group) * pitch; }
 
 // partials[block][channel and tap of a thread][thread of a warp]: a warp takes 32 pixels at a time,
 // whose taps its threads put into shared memory, and goes through them one by one.
 template <int n, class T>
 __global__ void __launch_bounds__(productThreads, residentBlocks<n>)
-    sumTapProducts(const T* source, const T* gradient, float* partials, std::int32_t outChannels, Windows<n> windows) {
-  constexpr int width = channelsAtOnce<T>, packs = channelsOfThread / width, ahead = width, quads = Windows<n>::quads;
+    sumTapProducts(const T* source, const T* gradient, float* partials, std::int32_t outChannels, TapWindows<n> windows) {
+  constexpr int width = channelsAtOnce<T>, packs = channelsOfThread / width, ahead = width, quads = TapWindows<n>::quads;
   constexpr int sumsOfWarp = channelsOfThread * n * warpThreads;
-  __shared__ float4 taken[productWarps][quads * tapGroups * Windows<n>::pitch];
+  __shared__ float4 taken[productWarps][quads * tapGroups * pitch];
   static_assert(sizeof(taken) >= sumsOfWarp * sizeof(float), "the sums of a warp fit where the taps were");
   const int warp = static_cast<int>(threadIdx.x) / warpThreads, lane = static_cast<int>(threadIdx.x) % warpThreads;
-  const float4* const own = taken[warp] + Windows<n>::place(0, lane / threadsOfGroup);
+  const float4* const own = taken[warp] + place(0, lane / threadsOfGroup);
   // Channels that are not there are read as the first ones, and go nowhere.
   std::int32_t channels[packs];
   for (int k = 0; k < packs; ++k) {
@@ -92,7 +48,7 @@ __global__ void __launch_bounds__(productThreads, residentBlocks<n>)
   for (std::int64_t of = static_cast<std::int64_t>(blockIdx.x) * productThreads; of < windows.pixels; of += step) {
     const std::int64_t first = of + warp * warpThreads, behind = windows.pixels - 1 - first;
     __syncwarp();
-    windows.gather(source, first + lane, taken[warp] + lane);
+    windows.gather(source, first + lane, [&](int group, int quad, const float4& four) { taken[warp][place(quad, group) + lane] = four; });
     __syncwarp();
     // Behind the last pixel, which may be before `first`, its gradient meets taps of 0.
     const int last = behind < warpThreads ? static_cast<int>(behind) : warpThreads - 1;
@@ -109,7 +65,7 @@ __global__ void __launch_bounds__(productThreads, residentBlocks<n>)
 #pragma unroll
       for (int a = 0; a < ahead; ++a) {
         float4 taps[quads];
-        for (int quad = 0; quad < quads; ++quad) taps[quad] = own[Windows<n>::place(quad, 0) + pixel + a];
+        for (int quad = 0; quad < quads; ++quad) taps[quad] = own[place(quad, 0) + pixel + a];
 #pragma unroll
         for (int k = 0; k < packs; ++k) {
           const Pack<float, width> values = loaded[a][k].values();
@@ -140,29 +96,10 @@ __global__ void __launch_bounds__(productThreads, residentBlocks<n>)
 
 std::int64_t quotientOf(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-std::int64_t tapsOf(const Convolution& c) { return c.kernelHeight * c.kernelWidth * c.inChannels; }
-
-template <int n>
-Windows<n> windowsOf(const Convolution& c) {
-  const bool innermost = c.sourceLayout == Layout::nhwc;
-  const std::int64_t plane = c.inHeight * c.inWidth, columnStride = innermost ? c.inChannels : 1, rowStride = c.inWidth * columnStride;
-  const auto narrow = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
-  Windows<n> w{Divisor(c.outWidth), Divisor(c.outHeight), c.batch * c.outHeight * c.outWidth, plane * c.inChannels, rowStride,
-               columnStride, narrow(c.inHeight), narrow(c.inWidth), narrow(c.strideHeight), narrow(c.strideWidth), {}};
-  for (std::int64_t i = 0; i < tapGroups * n; ++i) {
-    // As in ohwi.
-    const std::int64_t channel = i % c.inChannels, at = i / c.inChannels;
-    const std::int64_t row = at / c.kernelWidth * c.dilationHeight - c.padTop, column = at % c.kernelWidth * c.dilationWidth - c.padLeft;
-    w.taps[i] = {row * rowStride + column * columnStride + channel * (innermost ? 1 : plane), narrow(row), narrow(column)};
-    if (i >= tapsOf(c)) w.taps[i].row = outside;
-  }
-  return w;
-}
-
 template <int n, class T>
-class FewChannelsProduct : public ConvolutionProduct {
+class GradientProduct : public ConvolutionProduct {
  public:
-  FewChannelsProduct(const Convolution& c, const Context& context)
+  GradientProduct(const Convolution& c, const Context& context)
       : context_(context),
         windows_(windowsOf<n>(c)),
         outChannels_(c.outChannels),
@@ -202,33 +139,15 @@ class FewChannelsProduct : public ConvolutionProduct {
   std::int64_t sums() const { return columns_ * channelsOfThread * n * warpThreads; }
 
   Context context_;
-  Windows<n> windows_;
+  TapWindows<n> windows_;
   std::int64_t outChannels_, taps_, columns_, parts_ = 0;
   std::optional<PadBox> none_;
 };
 
-template <class T>
-std::unique_ptr<ConvolutionProduct> productOf(const Convolution& c, const Context& context) {
-  // 3 channels of 3 x 3 taps are 27.
-  if (tapsOf(c) <= 7 * tapGroups) return std::make_unique<FewChannelsProduct<7, T>>(c, context);
-  return std::make_unique<FewChannelsProduct<mostTaps / tapGroups, T>>(c, context);
-}
-
 }  // namespace
 
-bool fitsFewChannels(KernelKind kind, const Convolution& c) {
-  const bool isShort = std::max(c.inHeight + c.padTop + c.padBottom, c.inWidth + c.padLeft + c.padRight) <= longestExtent;
-  const bool isSmall = c.inChannels <= mostChannels && std::max(c.kernelHeight, c.kernelWidth) <= mostTaps && tapsOf(c) <= mostTaps;
-  const bool isInPacks = c.destinationLayout == Layout::nhwc && c.outChannels % channelsOfThread == 0 && c.outChannels <= mostOutChannels;
-  return kind == KernelKind::convolutionBackwardWeights && c.groups == 1 && isSmall && isInPacks && isShort;
-}
-
-std::unique_ptr<ConvolutionProduct> makeFewChannelsProduct(KernelKind kind, const Convolution& c, const Context& context) {
-  if (!fitsFewChannels(kind, c))
-    throw Failure("algorithm " + std::to_string(fewChannelsAlgorithm) +
-                  " of the cuda device is for gradients of weights of one group, up to " + std::to_string(mostTaps) + " over at most " +
-                  std::to_string(mostChannels) + " channels, into nhwc of a multiple of " + std::to_string(channelsOfThread) + " channels");
-  return context.precision == Precision::bf16 ? productOf<Bfloat16>(c, context) : productOf<float>(c, context);
+std::unique_ptr<ConvolutionProduct> makeFewChannelsGradient(const Convolution& c, const Context& context) {
+  return makeForTaps<GradientProduct>(c, context);
 }
 
 }  // namespace tilefold::cuda
