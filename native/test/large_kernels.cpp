@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "generated/expressions.hpp"
 #include "random_kernels.hpp"
 
@@ -55,6 +57,15 @@ std::vector<Kernel> largeKernels() {
     kernels.push_back({kind, {1, 20, 61, 64, 7, 6, 0, 61, 64, 7, 6}});
     kernels.push_back({kind, {2, 9, 130, 151, 7, 6, 0, 130, 151, 7, 6}});
   }
+  // Few sources, each of which many outputs read.
+  for (const auto& [bilinear, alignCorners] : std::vector<std::pair<double, double>>{{0, 0}, {1, 0}, {1, 1}}) {
+    for (const double channels : {2, 3, 12, 21}) {
+      kernels.push_back({k::resizeBackward, {2, channels, 1, 1, 50, 61, 0, 1, 1, 51, 62, bilinear, alignCorners}});
+      kernels.push_back({k::resizeBackward, {1, channels, 2, 1, 121, 60, 0, 2, 2, 121, 121, bilinear, alignCorners}});
+      kernels.push_back({k::resizeBackward, {2, channels, 5, 6, 67, 90, 0, 6, 6, 67, 91, bilinear, alignCorners}});
+    }
+  }
+  for (const double channels : {3, 12}) kernels.push_back({k::adaptivePoolBackward, {2, channels, 2, 3, 70, 161, 0, 2, 3, 70, 161}});
   for (const double mode : {0, 1, 2}) {
     kernels.push_back({k::padForward, {2, 70, 41, 60, 61, 77, 0, 41, 60, 61, 77, 9, 11, mode}});
     kernels.push_back({k::padBackward, {2, 70, 41, 60, 61, 77, 0, 41, 60, 61, 77, 9, 11, mode}});

@@ -59,13 +59,16 @@ Layout someLayout(Device& device, Random& random) {
 }
 
 Case randomCase(Device& device, Random& random) {
-  const auto extent = [&] { return number(random, 1, 14); };
+  // Now and then few inputs, of which a device may share out the many outputs of each.
+  const bool isFew = number(random, 0, 4) == 0;
+  const auto in = [&] { return number(random, 1, isFew ? 3 : 14); };
+  const auto out = [&] { return isFew ? number(random, 20, 70) : number(random, 1, 14); };
   return {number(random, 1, 2),
           number(random, 1, 20),
-          extent(),
-          extent(),
-          extent(),
-          extent(),
+          in(),
+          in(),
+          out(),
+          out(),
           someLayout(device, random),
           static_cast<Resampling>(number(random, 0, 3))};
 }

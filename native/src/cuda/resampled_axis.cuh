@@ -16,7 +16,6 @@ class AxisOfResampling {
       : fullIn_(a.fullIn),
         fullOut_(a.fullOut),
         source_(a.source),
-        in_(a.in),
         destination_(a.destination),
         out_(a.out),
         step_(stepOf(a)),
@@ -26,55 +25,84 @@ class AxisOfResampling {
         byStep_(std::max<std::int64_t>(step_, 1)),
         byDenominator_(denominator_) {}
 
-  // ResampledAxis::reading: inputs from .. to - 1 and their weights, of an output.
+  // ResampledAxis::reading: inputs from `from` on, and their weights, of an output.
   template <class Real>
   struct Inputs {
-    std::int64_t from, to;
+    std::int64_t from;
+    int count;
     Real first, others;
-    __device__ Real weight(std::int64_t input) const { return input == from ? first : others; }
+    __device__ Real weight(int k) const { return k == 0 ? first : others; }
   };
 
   template <class Real>
   __device__ Inputs<Real> inputs(std::int64_t output) const {
     const std::int64_t position = positionOf(destination_ + output);
     const Division place = byDenominator_(position);
-    if constexpr (kind == Resampling::nearest) return {place.quotient - source_, place.quotient + 1 - source_, 1, 0};
+    if constexpr (kind == Resampling::nearest) return {place.quotient - source_, 1, 1, 0};
     if constexpr (kind == Resampling::adaptive) {
-      const std::int64_t to = endOf(position);
-      const auto share = static_cast<Real>(1 / static_cast<double>(to - place.quotient));
-      return {place.quotient - source_, to - source_, share, share};
+      const auto count = static_cast<int>(endOf(position) - place.quotient);
+      const auto share = static_cast<Real>(1 / static_cast<double>(count));
+      return {place.quotient - source_, count, share, share};
     }
     const std::int64_t last = fullIn_ - 1, from = (place.quotient < last ? place.quotient : last) - source_;
-    if (place.remainder == 0 || place.quotient >= last) return {from, from + 1, 1, 0};
+    if (place.remainder == 0 || place.quotient >= last) return {from, 1, 1, 0};
     const double fraction = static_cast<double>(place.remainder) * inverse_;
-    return {from, from + 2, static_cast<Real>(1 - fraction), static_cast<Real>(fraction)};
+    return {from, 2, static_cast<Real>(1 - fraction), static_cast<Real>(fraction)};
   }
 
-  // ResampledAxis::transposed: the outputs from .. to - 1 that read an input, and the weights it
+  // ResampledAxis::transposed: the outputs from `from` on that read an input, and the weights it
   // has in them.
   template <class Real>
   struct Outputs {
-    std::int64_t from, to;
+    std::int64_t from;
+    int count;
+    // Where outputs before the first input, and behind the last, are taken to stand.
+    std::int32_t least, most;
     const AxisOfResampling& axis;
-    std::int64_t input;
-    __device__ Real weight(std::int64_t output) const { return axis.weightOf<Real>(axis.destination_ + output, input); }
+    // The first output's, seen from the input where outputs stand between inputs.
+    std::int64_t position;
+
+    __device__ Real weight(int k) const {
+      if constexpr (kind == Resampling::nearest) return 1;
+      if constexpr (kind == Resampling::adaptive) {
+        const std::int64_t own = position + k * axis.step_;
+        return static_cast<Real>(1 / static_cast<double>(axis.endOf(own) - axis.byDenominator_(own).quotient));
+      }
+      // Nearer than the next input, which is 2^31 away at most.
+      auto distance = static_cast<std::int32_t>(position + k * axis.step_);
+      distance = distance < least ? least : distance;
+      distance = distance > most ? most : distance;
+      const auto apart = static_cast<Real>(distance);
+      return static_cast<Real>(1) - (apart < 0 ? -apart : apart) * static_cast<Real>(axis.inverse_);
+    }
   };
 
   template <class Real>
   __device__ Outputs<Real> outputs(std::int64_t input) const {
     const std::int64_t i = source_ + input;
-    const std::int64_t from = (kind == Resampling::nearest || kind == Resampling::adaptive ? firstTo(i) : firstAfter(i)) - destination_;
-    const std::int64_t to = (i == fullIn_ - 1 ? fullOut_ : firstFrom(i + 1)) - destination_;
-    return {from > 0 ? from : 0, to < out_ ? to : out_, *this, i};
+    const std::int64_t first = (isBetween ? firstAfter(i) : firstTo(i)) - destination_;
+    const std::int64_t end = (i == fullIn_ - 1 ? fullOut_ : firstFrom(i + 1)) - destination_;
+    const std::int64_t from = first > 0 ? first : 0, to = end < out_ ? end : out_;
+    const std::int64_t position = step_ * (destination_ + from) + shift_ - (isBetween ? i * denominator_ : 0);
+    const std::int32_t least = i == 0 ? 0 : INT32_MIN, most = i == fullIn_ - 1 ? 0 : INT32_MAX;
+    return {from, to > from ? static_cast<int>(to - from) : 0, least, most, *this, position};
   }
 
-  // How many inputs an output has at most, on this tile.
+  // How many inputs an output has at most, and how many outputs read an input, of the whole axis.
   std::int64_t maxInputs() const {
     const std::int64_t most = kind == Resampling::nearest ? 1 : kind == Resampling::adaptive ? (fullIn_ - 1) / fullOut_ + 2 : 2;
-    return std::min(most, in_);
+    return std::min(most, fullIn_);
+  }
+  std::int64_t maxOutputs() const {
+    if (step_ == 0) return fullOut_;
+    // Outputs stand step_ apart: from their input to the next one, or from the one before it.
+    const std::int64_t most = ((isBetween ? 2 : 1) * denominator_ - 1) / step_ + (kind == Resampling::adaptive ? 2 : 1);
+    return std::min(most, fullOut_);
   }
 
  private:
+  static constexpr bool isBetween = kind == Resampling::bilinear || kind == Resampling::alignedCorners;
+
   static std::int64_t stepOf(const ResampledAxis& a) {
     if (kind == Resampling::alignedCorners) return a.fullOut == 1 ? 0 : a.fullIn - 1;
     return kind == Resampling::bilinear ? 2 * a.fullIn : a.fullIn;
@@ -111,17 +139,7 @@ class AxisOfResampling {
     return distance >= 0 ? byStep_(distance).quotient + 1 : 0;
   }
 
-  template <class Real>
-  __device__ Real weightOf(std::int64_t output, std::int64_t i) const {
-    if constexpr (kind == Resampling::nearest) return 1;
-    const std::int64_t position = positionOf(output);
-    if constexpr (kind == Resampling::adaptive)
-      return static_cast<Real>(1 / static_cast<double>(endOf(position) - byDenominator_(position).quotient));
-    const std::int64_t most = (fullIn_ - 1) * denominator_, distance = (position < most ? position : most) - i * denominator_;
-    return static_cast<Real>(1) - static_cast<Real>(distance < 0 ? -distance : distance) * static_cast<Real>(inverse_);
-  }
-
-  std::int64_t fullIn_, fullOut_, source_, in_, destination_, out_, step_, shift_, denominator_;
+  std::int64_t fullIn_, fullOut_, source_, destination_, out_, step_, shift_, denominator_;
   double inverse_;
   Divisor byStep_, byDenominator_;
 };
