@@ -45,8 +45,8 @@ __global__ void __launch_bounds__(productThreads, residentBlocks)
     if (bias != nullptr && channel < outChannels) biases[i] = bias[channel];
   }
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * productThreads;
-  for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * productThreads + warp * warpThreads; first < windows.pixels;
-       first += step) {
+  for (std::int64_t of = static_cast<std::int64_t>(blockIdx.x) * productThreads; of < windows.pixels; of += step) {
+    const std::int64_t first = of + warp * warpThreads;
     __syncwarp();
     windows.gather(source, first + lane, [&](int group, int quad, const float4& four) {
       const float values[4] = {four.x, four.y, four.z, four.w};
