@@ -79,7 +79,7 @@ __device__ Softmax softmaxOf(const T* scores, std::int64_t classes) {
   return {largest, sums[first], scores != nullptr ? places[first] : 0};
 }
 
-__device__ double weightOf(const float* rowWeights, std::int64_t row) {
+__device__ double labelWeightOf(const float* rowWeights, std::int64_t row) {
   return rowWeights == nullptr ? 1 : static_cast<double>(rowWeights[row]);
 }
 
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(lossThreads)
       // Read once more: whoever writes there meanwhile must not lead astray.
       const std::int32_t label = labels[row];
       const double score = sound(label, classes) ? static_cast<double>(scores[label]) : 0;
-      rowLosses[warp] = weightOf(rowWeights, row) * (log(softmax.sum) + softmax.largest - score) / fullBatch;
+      rowLosses[warp] = labelWeightOf(rowWeights, row) * (log(softmax.sum) + softmax.largest - score) / fullBatch;
       hits[warp] = softmax.best == label && softmax.largest == softmax.largest ? 1 : 0;
     }
     __syncthreads();
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(lossThreads)
     const T* scores = row < batch ? source + row * classes : nullptr;
     const Softmax softmax = softmaxOf(scores, classes);
     if (scores != nullptr) {
-      const double weight = weightOf(rowWeights, row);
+      const double weight = labelWeightOf(rowWeights, row);
       const std::int32_t label = labels[row];
       for (std::int64_t k = threadIdx.x % warpThreads; k < classes; k += warpThreads) {
         const double probability = exp(static_cast<double>(scores[k]) - softmax.largest) / softmax.sum;

@@ -7,9 +7,8 @@ namespace {
 
 // Each of 8 threads has 8 output channels, each of 4 such groups 8 of a warp's 32 pixels: a thread
 // has every pair of them.
-constexpr int channelThreads = 8, channelsOfThread = 8, pixelsOfThread = 8;
-constexpr int channelsOfWarp = channelThreads * channelsOfThread;
-constexpr int productWarps = 4, productThreads = productWarps * warpThreads, residentBlocks = 4;
+constexpr int pixelsOfThread = 8, forwardBlocks = 4;  // of a multiprocessor
+static_assert(pixelsOfThread * warpThreads / channelThreads == warpThreads, "a warp has every pair");
 
 // Of a thread's channel i: with its neighbours' it fills lines of the output, by stores of 16 bytes.
 template <class T>
@@ -18,12 +17,12 @@ __device__ int channelOf(int thread, int i) {
   return (i / width * channelThreads + thread) * width + i % width;
 }
 // Where its weight lies in shared memory: threads read fours from different banks.
-__device__ int placeOf(int thread, int i) { return i / 4 * channelThreads * 4 + thread * 4 + i % 4; }
+__device__ int placeOfWeight(int thread, int i) { return i / 4 * channelThreads * 4 + thread * 4 + i % 4; }
 
 // A block takes 128 pixels at a time, a warp 32 of them, whose taps its threads put into shared
 // memory beside all weights of 64 channels.
 template <int n, class T>
-__global__ void __launch_bounds__(productThreads, residentBlocks)
+__global__ void __launch_bounds__(productThreads, forwardBlocks)
     convolve(const T* source, const T* weights, const float* bias, T* destination, std::int64_t outChannels, std::int32_t taps, float slope,
              TapWindows<n> windows) {
   constexpr int count = tapGroups * n, width = packBytes / sizeof(T);
@@ -34,7 +33,7 @@ __global__ void __launch_bounds__(productThreads, residentBlocks)
     const int tap = i / channelsOfWarp, thread = i % channelsOfWarp / channelsOfThread, own = i % channelsOfThread;
     const std::int64_t channel = firstChannel + channelOf<T>(thread, own);
     const bool has = tap < taps && channel < outChannels;
-    ofWeights[tap][placeOf(thread, own)] = has ? static_cast<float>(weights[channel * taps + tap]) : 0.0F;
+    ofWeights[tap][placeOfWeight(thread, own)] = has ? static_cast<float>(weights[channel * taps + tap]) : 0.0F;
   }
   __syncthreads();
   const int warp = static_cast<int>(threadIdx.x) / warpThreads, lane = static_cast<int>(threadIdx.x) % warpThreads;
@@ -59,7 +58,7 @@ __global__ void __launch_bounds__(productThreads, residentBlocks)
       float pixels[pixelsOfThread], own[channelsOfThread];
       for (int i = 0; i < 2; ++i) {
         memcpy(pixels + 4 * i, &ofPixels[warp][tap][firstPixel + 4 * i], sizeof(float4));
-        memcpy(own + 4 * i, &ofWeights[tap][placeOf(thread, 4 * i)], sizeof(float4));
+        memcpy(own + 4 * i, &ofWeights[tap][placeOfWeight(thread, 4 * i)], sizeof(float4));
       }
 #pragma unroll
       for (int p = 0; p < pixelsOfThread; ++p)
@@ -92,7 +91,7 @@ class ForwardProduct : public ConvolutionProduct {
   void launch(const ConvolutionTensors& tensors) override {
     const std::int64_t columns = (c_.outChannels + channelsOfWarp - 1) / channelsOfWarp;
     const std::int64_t rounds = (windows_.pixels + productThreads - 1) / productThreads;
-    const std::int64_t resident = std::max<std::int64_t>(1, residentBlocks * context_.multiprocessors / columns);
+    const std::int64_t resident = std::max<std::int64_t>(1, forwardBlocks * context_.multiprocessors / columns);
     launchGrid(context_.compute, "a convolution over few channels", convolve<n, T>,
                dim3(static_cast<unsigned>(std::min(rounds, resident)), static_cast<unsigned>(columns)), productThreads,
                static_cast<const T*>(tensors.source), static_cast<const T*>(tensors.weights), tensors.bias,

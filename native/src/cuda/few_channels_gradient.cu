@@ -6,15 +6,13 @@ namespace {
 
 // Each of 4 groups of a warp's threads has a quarter of the taps, each of the 8 threads of a group
 // 8 output channels: a thread sums every pair of them over the pixels of the warp.
-constexpr int threadsOfGroup = warpThreads / tapGroups, channelsOfThread = 8;
-constexpr int channelsOfWarp = threadsOfGroup * channelsOfThread;
-constexpr int productWarps = 4, productThreads = productWarps * warpThreads;
+static_assert(tapGroups * channelThreads == warpThreads, "a warp has every pair");
 // Pixels that a thread adds in float32, so that large images lose no digits.
 constexpr std::int64_t longestSum = 4096;
 
 // Blocks of a multiprocessor, by the registers of n taps a thread.
 template <int n>
-constexpr int residentBlocks = n > 7 ? 3 : 4;
+constexpr int gradientBlocks = n > 7 ? 3 : 4;
 
 // Channels of 16 bytes; a thread has several such packs, each beside its neighbour's.
 template <class T>
@@ -23,23 +21,23 @@ constexpr int channelsAtOnce = packBytes / sizeof(T);
 // Where a warp keeps a pixel's four taps of a group, so that few loads read them; groups meet
 // different banks.
 constexpr int pitch = warpThreads + 1;
-__device__ int place(int quad, int group) { return (quad * tapGroups + group) * pitch; }
+__device__ int placeOfTaps(int quad, int group) { return (quad * tapGroups + group) * pitch; }
 
 // partials[block][channel and tap of a thread][thread of a warp]: a warp takes 32 pixels at a time,
 // whose taps its threads put into shared memory, and goes through them one by one.
 template <int n, class T>
-__global__ void __launch_bounds__(productThreads, residentBlocks<n>)
+__global__ void __launch_bounds__(productThreads, gradientBlocks<n>)
     sumTapProducts(const T* source, const T* gradient, float* partials, std::int32_t outChannels, TapWindows<n> windows) {
   constexpr int width = channelsAtOnce<T>, packs = channelsOfThread / width, ahead = width, quads = TapWindows<n>::quads;
   constexpr int sumsOfWarp = channelsOfThread * n * warpThreads;
   __shared__ float4 taken[productWarps][quads * tapGroups * pitch];
   static_assert(sizeof(taken) >= sumsOfWarp * sizeof(float), "the sums of a warp fit where the taps were");
   const int warp = static_cast<int>(threadIdx.x) / warpThreads, lane = static_cast<int>(threadIdx.x) % warpThreads;
-  const float4* const own = taken[warp] + place(0, lane / threadsOfGroup);
+  const float4* const own = taken[warp] + placeOfTaps(0, lane / channelThreads);
   // Channels that are not there are read as the first ones, and go nowhere.
   std::int32_t channels[packs];
   for (int k = 0; k < packs; ++k) {
-    const auto channel = static_cast<std::int32_t>(blockIdx.y) * channelsOfWarp + (k * threadsOfGroup + lane % threadsOfGroup) * width;
+    const auto channel = static_cast<std::int32_t>(blockIdx.y) * channelsOfWarp + (k * channelThreads + lane % channelThreads) * width;
     channels[k] = channel < outChannels ? channel : 0;
   }
   const std::int32_t pixelBytes = outChannels * static_cast<std::int32_t>(sizeof(T));
@@ -48,7 +46,7 @@ __global__ void __launch_bounds__(productThreads, residentBlocks<n>)
   for (std::int64_t of = static_cast<std::int64_t>(blockIdx.x) * productThreads; of < windows.pixels; of += step) {
     const std::int64_t first = of + warp * warpThreads, behind = windows.pixels - 1 - first;
     __syncwarp();
-    windows.gather(source, first + lane, [&](int group, int quad, const float4& four) { taken[warp][place(quad, group) + lane] = four; });
+    windows.gather(source, first + lane, [&](int group, int quad, const float4& four) { taken[warp][placeOfTaps(quad, group) + lane] = four; });
     __syncwarp();
     // Behind the last pixel, which may be before `first`, its gradient meets taps of 0.
     const int last = behind < warpThreads ? static_cast<int>(behind) : warpThreads - 1;
@@ -65,7 +63,7 @@ __global__ void __launch_bounds__(productThreads, residentBlocks<n>)
 #pragma unroll
       for (int a = 0; a < ahead; ++a) {
         float4 taps[quads];
-        for (int quad = 0; quad < quads; ++quad) taps[quad] = own[place(quad, 0) + pixel + a];
+        for (int quad = 0; quad < quads; ++quad) taps[quad] = own[placeOfTaps(quad, 0) + pixel + a];
 #pragma unroll
         for (int k = 0; k < packs; ++k) {
           const Pack<float, width> values = loaded[a][k].values();
@@ -105,7 +103,7 @@ class GradientProduct : public ConvolutionProduct {
         outChannels_(c.outChannels),
         taps_(tapsOf(c)),
         columns_(quotientOf(c.outChannels, channelsOfWarp)) {
-    const std::int64_t resident = std::max<std::int64_t>(1, residentBlocks<n> * context.multiprocessors / columns_);
+    const std::int64_t resident = std::max<std::int64_t>(1, gradientBlocks<n> * context.multiprocessors / columns_);
     const std::int64_t rounds = quotientOf(windows_.pixels, resident * productWarps * longestSum);
     parts_ = std::min(quotientOf(windows_.pixels, productThreads), resident * rounds);
   }
@@ -127,9 +125,9 @@ class GradientProduct : public ConvolutionProduct {
         [=] __device__(std::int64_t sum, double total) {
           constexpr std::int64_t width = channelsAtOnce<T>;
           const std::int64_t lane = sum % warpThreads, ofThread = sum / warpThreads, own = ofThread / n % channelsOfThread;
-          const std::int64_t pack = own / width * threadsOfGroup + lane % threadsOfGroup;
+          const std::int64_t pack = own / width * channelThreads + lane % channelThreads;
           const std::int64_t channel = ofThread / n / channelsOfThread * channelsOfWarp + pack * width + own % width;
-          const std::int64_t tap = lane / threadsOfGroup * n + ofThread % n;
+          const std::int64_t tap = lane / channelThreads * n + ofThread % n;
           if (channel < outChannels && tap < taps) weights[channel * taps + tap] = static_cast<float>(total);
         });
   }

@@ -8,6 +8,9 @@
 
 namespace tilefold::cuda {
 
+// A warp goes through 64 output channels, 8 of its threads through 8 of them each.
+constexpr int channelThreads = 8, channelsOfThread = 8, channelsOfWarp = channelThreads * channelsOfThread;
+constexpr int productWarps = 4, productThreads = productWarps * warpThreads;
 // Taps are cut into so many groups.
 constexpr int tapGroups = 4;
 // Outside of any source, whatever is added.

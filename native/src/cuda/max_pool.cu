@@ -274,7 +274,7 @@ void maxPoolForward(const Context& context, const Pool& p, const T* source, T* d
 
 // Every input pixel gathers from the windows that may have chosen it.
 template <class T, class Index>
-void backward(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices, T* sourceGradient,
+void maxPoolBackwardBy(const Context& context, const Pool& p, const T* destinationGradient, const Index* indices, T* sourceGradient,
               const RectifierBefore<T>& rectifier) {
   constexpr int width = packBytes / sizeof(T);
   const bool packs = aligned({destinationGradient, indices, sourceGradient, rectifier.output});
@@ -297,9 +297,9 @@ template <class T>
 void maxPoolBackward(const Context& context, const Pool& p, const T* destinationGradient, const void* indices, T* sourceGradient,
                      const RectifierBefore<T>& rectifier) {
   if (hasByteIndices(p))
-    backward(context, p, destinationGradient, static_cast<const std::uint8_t*>(indices), sourceGradient, rectifier);
+    maxPoolBackwardBy(context, p, destinationGradient, static_cast<const std::uint8_t*>(indices), sourceGradient, rectifier);
   else
-    backward(context, p, destinationGradient, static_cast<const std::int32_t*>(indices), sourceGradient, rectifier);
+    maxPoolBackwardBy(context, p, destinationGradient, static_cast<const std::int32_t*>(indices), sourceGradient, rectifier);
 }
 template void maxPoolBackward<float>(const Context&, const Pool&, const float*, const void*, float*, const RectifierBefore<float>&);
 template void maxPoolBackward<Bfloat16>(const Context&, const Pool&, const Bfloat16*, const void*, Bfloat16*,

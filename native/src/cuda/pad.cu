@@ -8,14 +8,14 @@ namespace {
 constexpr const char* name = "copying a padded activation";
 
 // Rows of `width` elements each, and the planes that so many of them make.
-struct Rows {
+struct PaddedRows {
   std::uint32_t height, width;
 };
 
 // Row y, column x of a destination's plane is row y - top, column x - left of the source's, zero
 // outside.
 template <class Vector>
-__global__ void shift(const Vector* source, Vector* destination, Rows from, Rows to, std::int32_t top, std::int32_t left,
+__global__ void shift(const Vector* source, Vector* destination, PaddedRows from, PaddedRows to, std::int32_t top, std::int32_t left,
                       std::uint32_t count) {
   for (std::uint64_t i = firstIndex(); i < count; i += indexStep()) {
     const auto index = static_cast<std::uint32_t>(i);
@@ -37,7 +37,7 @@ struct Strides {
 // The same from one layout to another, all channels of a pixel at once: threads of a warp share the
 // lines that they write.
 template <class T>
-__global__ void shiftPixels(const T* source, T* destination, Rows from, Rows to, Strides fromStrides, Strides toStrides,
+__global__ void shiftPixels(const T* source, T* destination, PaddedRows from, PaddedRows to, Strides fromStrides, Strides toStrides,
                             std::uint32_t channels, std::int32_t top, std::int32_t left, std::uint32_t count) {
   for (std::uint64_t i = firstIndex(); i < count; i += indexStep()) {
     const auto index = static_cast<std::uint32_t>(i);
@@ -64,7 +64,7 @@ Strides stridesOf(const Side& side, std::int64_t channels) {
   return {static_cast<std::uint32_t>(side.height * side.width), 1};
 }
 
-Rows rowsOf(const Side& side, std::int64_t width) { return {static_cast<std::uint32_t>(side.height), static_cast<std::uint32_t>(width)}; }
+PaddedRows rowsOf(const Side& side, std::int64_t width) { return {static_cast<std::uint32_t>(side.height), static_cast<std::uint32_t>(width)}; }
 
 template <class Vector, class T>
 void launchShift(cudaStream_t stream, const Side& from, const Side& to, std::int64_t planes, std::int64_t perColumn, std::int64_t top,

@@ -29,7 +29,7 @@ struct Largest {
 };
 
 // exp(score - largest) summed in one go over the scores (Milakov, Gimelshein 2018).
-struct Softmax {
+struct PixelSoftmax {
   Largest largest;
   double sum;
 
@@ -38,7 +38,7 @@ struct Softmax {
     const double ratio = score == before ? 1 : static_cast<double>(expf(-fabsf(score - before)));
     sum = largest.offer(score, at) && score != before ? sum * ratio + 1 : sum + ratio;
   }
-  __device__ void add(const Softmax& other) {
+  __device__ void add(const PixelSoftmax& other) {
     const float before = largest.score, score = other.largest.score;
     const double ratio = score == before ? 1 : static_cast<double>(expf(-fabsf(score - before)));
     sum = score > before ? sum * ratio + other.sum : sum + other.sum * ratio;
@@ -48,13 +48,13 @@ struct Softmax {
 
 // Of `classes` scores, or of none; all threads of the block take part.
 template <int lanes, class T>
-__device__ Softmax softmaxOf(const T* scores, std::int64_t stride, std::int64_t classes) {
+__device__ PixelSoftmax softmaxOf(const T* scores, std::int64_t stride, std::int64_t classes) {
   const std::int64_t lane = threadIdx.x % lanes;
-  Softmax softmax{{scores[0], 0}, 0};
+  PixelSoftmax softmax{{scores[0], 0}, 0};
 #pragma unroll 4
   for (std::int64_t k = lane; k < classes; k += lanes) softmax.add(scores[k * stride], k);
   for (int mask = lanes / 2; mask > 0; mask /= 2)
-    softmax.add(Softmax{{shuffleXor(softmax.largest.score, mask), shuffleXor(softmax.largest.place, mask)}, shuffleXor(softmax.sum, mask)});
+    softmax.add(PixelSoftmax{{shuffleXor(softmax.largest.score, mask), shuffleXor(softmax.largest.place, mask)}, shuffleXor(softmax.sum, mask)});
   return softmax;
 }
 
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(sumThreads)
     const Pixels::Offsets at = pixels(pixel < pixels.count() ? pixel : 0);
     const std::int32_t label = pixel < pixels.count() ? labels.at(at.classes) : uncounted;
     const T* const scores = source + at.scores;
-    const Softmax softmax = softmaxOf<lanes>(scores, pixels.channelStride(), label == uncounted ? 0 : pixels.channels());
+    const PixelSoftmax softmax = softmaxOf<lanes>(scores, pixels.channelStride(), label == uncounted ? 0 : pixels.channels());
     if (label == uncounted || threadIdx.x % lanes != 0) continue;
     const double largest = static_cast<double>(softmax.largest.score), score = static_cast<double>(scores[label * pixels.channelStride()]);
     losses += labels.weight(label) * (log(softmax.sum) + largest - score);
@@ -141,7 +141,7 @@ void gradientOf(const Context& context, const Pixels& pixels, const Labels& labe
     const std::int32_t label = pixel < pixels.count() ? labels.at(at.classes) : uncounted;
     const double weight = labels.weight(label);
     const T* const scores = source + at.scores;
-    const Softmax softmax = softmaxOf<lanes>(scores, stride, weight == 0 ? 0 : classes);
+    const PixelSoftmax softmax = softmaxOf<lanes>(scores, stride, weight == 0 ? 0 : classes);
     if (pixel >= pixels.count()) return;
     const double share = weight / *normaliser, scale = share / softmax.sum;
     T* const gradient = sourceGradient + at.scores;
@@ -182,7 +182,7 @@ void classesOf(const Context& context, const Pixels& pixels, const T* source, st
   });
 }
 
-Labels labelsOf(const Context& context, const PixelCrossEntropy& c, const std::int32_t* labels, const float* classWeights) {
+Labels pixelLabelsOf(const Context& context, const PixelCrossEntropy& c, const std::int32_t* labels, const float* classWeights) {
   return {labels, classWeights, c.channels, c.ignored, context.fault};
 }
 
@@ -192,7 +192,7 @@ void pixelCrossEntropyForward(const Context& context, const PixelCrossEntropy& c
                               const float* classWeights, const double* normaliser, double* loss) {
   const Pixels pixels(c);
   withLanes(pixels, [&](auto lanes) {
-    sumOf<decltype(lanes)::value>(context, pixels, labelsOf(context, c, labels, classWeights), source, normaliser, loss);
+    sumOf<decltype(lanes)::value>(context, pixels, pixelLabelsOf(context, c, labels, classWeights), source, normaliser, loss);
   });
 }
 
@@ -201,7 +201,7 @@ void pixelCrossEntropyBackward(const Context& context, const PixelCrossEntropy& 
                                const float* classWeights, const double* normaliser, T* sourceGradient) {
   const Pixels pixels(c);
   withLanes(pixels, [&](auto lanes) {
-    gradientOf<decltype(lanes)::value>(context, pixels, labelsOf(context, c, labels, classWeights), source, normaliser, sourceGradient);
+    gradientOf<decltype(lanes)::value>(context, pixels, pixelLabelsOf(context, c, labels, classWeights), source, normaliser, sourceGradient);
   });
 }
 

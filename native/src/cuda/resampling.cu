@@ -189,7 +189,7 @@ template <Resampling kind>
 using PartOf = std::conditional_t<kind == Resampling::adaptive, double, float>;
 
 template <Resampling kind>
-struct Inputs {
+struct InputsOfAxis {
   static constexpr bool mayBeMany = kind == Resampling::adaptive;
   AxisOfResampling<kind> axis;
   std::int64_t most() const { return axis.maxInputs(); }
@@ -197,7 +197,7 @@ struct Inputs {
 };
 
 template <Resampling kind>
-struct Outputs {
+struct OutputsOfAxis {
   static constexpr bool mayBeMany = true;
   AxisOfResampling<kind> axis;
   std::int64_t most() const { return axis.maxOutputs(); }
@@ -252,14 +252,14 @@ void resampleForward(const Context& context, const Resampled& r, Resampling kind
   requireInputs(rowsOf(r, kind, at));
   requireInputs(columnsOf(r, kind, at));
   const char* const name = kind == Resampling::adaptive ? "adaptivePoolForward" : "resizeForward";
-  gatherBy<Inputs>(kind, context, name, r, at, {r.inHeight, r.inWidth}, {r.outHeight, r.outWidth}, source, destination);
+  gatherBy<InputsOfAxis>(kind, context, name, r, at, {r.inHeight, r.inWidth}, {r.outHeight, r.outWidth}, source, destination);
 }
 
 template <class T>
 void resampleBackward(const Context& context, const Resampled& r, Resampling kind, const ResampledAt& at, const T* destinationGradient,
                       T* sourceGradient) {
   const char* const name = kind == Resampling::adaptive ? "adaptivePoolBackward" : "resizeBackward";
-  gatherBy<Outputs>(kind, context, name, r, at, {r.outHeight, r.outWidth}, {r.inHeight, r.inWidth}, destinationGradient, sourceGradient);
+  gatherBy<OutputsOfAxis>(kind, context, name, r, at, {r.outHeight, r.outWidth}, {r.inHeight, r.inWidth}, destinationGradient, sourceGradient);
 }
 
 }  // namespace

@@ -35,14 +35,14 @@ struct Differences {
   }
 };
 
-std::int64_t elements(const Tile& t) { return t.batch * t.channels * t.height * t.width; }
+std::int64_t squaredElements(const Tile& t) { return t.batch * t.channels * t.height * t.width; }
 
 template <class T>
 void meanSquaredErrorForward(const Context& context, const SquaredError& s, const T* source, const float* target, double* loss) {
   const Differences<T> differences(s, source, target);
   const double count = static_cast<double>(s.count);
   forEachSum<1>(
-      context, "meanSquaredErrorForward", 1, elements(s), [=] __device__(std::int64_t) { return differences; },
+      context, "meanSquaredErrorForward", 1, squaredElements(s), [=] __device__(std::int64_t) { return differences; },
       [=] __device__(std::int64_t, double sum) { *loss += sum / count; });
 }
 
@@ -50,7 +50,7 @@ template <class T>
 void meanSquaredErrorBackward(const Context& context, const SquaredError& s, const T* source, const float* target, T* sourceGradient) {
   const Differences<T> differences(s, source, target);
   const double count = static_cast<double>(s.count);
-  forEach(context, "meanSquaredErrorBackward", elements(s),
+  forEach(context, "meanSquaredErrorBackward", squaredElements(s),
           [=] __device__(std::int64_t i) { sourceGradient[i] = static_cast<T>(2 * differences.at(i) / count); });
 }
 

@@ -10,7 +10,7 @@ namespace tilefold::cuda {
 namespace {
 
 // Channels lie next to each other: always so where a channel has one pixel.
-bool channelsLast(const Tile& t) { return t.layout == Layout::nhwc || t.height * t.width == 1; }
+bool isChannelsLast(const Tile& t) { return t.layout == Layout::nhwc || t.height * t.width == 1; }
 
 // Of all images: the elements of a channel of plain lie a plane at a time.
 template <class T>
@@ -41,7 +41,7 @@ template <class T>
 void sumBias(const Context& context, const Tile& t, const T* destinationGradient, float* biasGradient) {
   const std::int64_t pixels = t.height * t.width, channels = t.channels;
   const auto finish = [=] __device__(std::int64_t channel, double sum) { biasGradient[channel] = static_cast<float>(sum); };
-  if (channelsLast(t)) {
+  if (isChannelsLast(t)) {
     const auto terms = [=] __device__(std::int64_t channel) { return StridedTerms<T>{destinationGradient + channel, channels}; };
     return forEachSum<32>(context, "sumBias", channels, t.batch * pixels, terms, finish);
   }
