@@ -41,7 +41,6 @@ struct StepParameters {
   double learningRate = 0;
   std::uint64_t step = 0, seed = 0;
   std::vector<Image> images;
-  std::uint64_t prepared = 0;  // the images, under this number by Engines::prepare; 0: are not
 };
 
 // A tile of images each of whose parts is one pixel again and again: their bytes, one image after

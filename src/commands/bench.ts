@@ -2,7 +2,7 @@ import { constants } from 'node:buffer'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Image, StepIo, StepParameters } from '../../native'
+import type { Image, StepIo } from '../../native'
 import { type Failure, type Outcome, interruptedFailure } from '../failure'
 import { checkPaths, namedPaths } from '../files/paths'
 import { placeUnflippedCrop } from '../images/crop-placement'
@@ -64,16 +64,6 @@ const syntheticImage = ([, channels, height, width]: readonly [number, number, n
   )
 }
 
-/** Runs a step, and has the same images prepared for the next one meanwhile. */
-const stepPreparing =
-  (network: RunningNetwork, images: readonly Image[]) =>
-  (values: StepParameters): Outcome<number> =>
-  () => {
-    const running = network.step(values, images)()
-    network.prepare(images)
-    return running
-  }
-
 /**
  * Runs one update of the weights, its micro-steps one after the other, and returns the milliseconds
  * of all.
@@ -82,7 +72,7 @@ const updateOnce = ({ seed, accumulate }: Options, step: number, network: Runnin
   const parameters = { learningRate: 0, seed }
   return pipe(
     Array.from({ length: accumulate }, (_, index) => step * accumulate + index),
-    TE.traverseSeqArray((microStep) => stepPreparing(network, images)({ ...parameters, step: microStep })),
+    TE.traverseSeqArray((microStep) => network.step({ ...parameters, step: microStep }, images, Promise.resolve(images))),
     TE.bindTo('micro'),
     TE.bind('update', () => network.update({ ...parameters, step })),
     TE.map(({ micro, update }) => micro.reduce((sum, milliseconds) => sum + milliseconds, update))

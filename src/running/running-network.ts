@@ -29,6 +29,9 @@ import type { RunRecorder } from './run-recorder'
 import type { Planned } from '../plans/plan-network'
 import { type StartingWeights, type WeightSource, readWeights } from '../weights/weights'
 
+/** The images of the next step, once they are there; none where nobody knows. */
+export type NextImages = Promise<readonly Image[]>
+
 /**
  * A network on its device, ready to run: a session of the native interpreter with the I/O buffers
  * of its sections.
@@ -41,13 +44,11 @@ export interface RunningNetwork {
   readonly io: StepIo
   /** Whether ranks exchange within a step: none leaves it without ending the others. */
   readonly exchangesInStep: boolean
-  /** Runs one step; milliseconds that it took. */
-  readonly step: (parameters: StepParameters, images: readonly Image[]) => Outcome<number>
   /**
-   * Has a GPU's driver read the images of the next step while one runs, where they are few enough
-   * to be held twice.
+   * Runs one step; milliseconds that it took. A GPU's driver reads the images of the `next` one
+   * meanwhile, where they are few enough to be held twice.
    */
-  readonly prepare: (images: readonly Image[]) => void
+  readonly step: (parameters: StepParameters, images: readonly Image[], next?: NextImages) => Outcome<number>
   /**
    * After a step, where ranks share the micro-batches: adds the gradients of all; nothing where
    * there is but one process.
@@ -213,11 +214,27 @@ const toRunningNetwork = (
   // Of the sessions before, which were suspended.
   let [peakBytes, hostPeakBytes, tilesBefore] = [0, 0, 0]
   let millisecondsBefore: readonly number[] = []
-  const run = (section: SectionName, io: StepIo, values: StepParameters, images: readonly Image[]): Outcome<number> => {
+  // What cannot be prepared the next step reads by itself.
+  const prepareIn = (running: Session, images: readonly Image[]): void => {
+    if (opening.device === 'cuda' && cropBytes(program.input, images) <= maxPreparedBytes) void running.prepare(images)()
+  }
+  const run = (
+    section: SectionName,
+    io: StepIo,
+    values: StepParameters,
+    images: readonly Image[],
+    next: NextImages = Promise.resolve([])
+  ): Outcome<number> => {
     const running = session
     if (running === undefined) return TE.left(givenBack)
     const loading = { ...input, code: program[section]?.code ?? [] }
-    return withReadAhead(loading, images, (ahead) => runSection(running)(section, io, values, ahead))
+    // Begins at once, and so before anything is prepared.
+    const runThenPrepare = (ahead: readonly Image[]) => () => {
+      const ran = running.run(section, io.buffer, values, ahead)()
+      void next.then((following) => prepareIn(running, following))
+      return ran
+    }
+    return withReadAhead(loading, images, (ahead) => TE.mapLeft(deviceFailure)(runThenPrepare(ahead)))
   }
   const recorded = (section: 'step' | 'update', { step: number }: StepParameters) =>
     TE.map((milliseconds: number) => {
@@ -244,11 +261,8 @@ const toRunningNetwork = (
     parameters,
     io,
     exchangesInStep: listExchanges(step.code).length > 0,
-    step: (values, images) => recorded('step', values)(runLeavingToFile(stepBuffer, images, (given) => run('step', io, values, given))),
-    prepare: (images) => {
-      // What cannot be prepared the step reads by itself.
-      if (opening.device === 'cuda' && cropBytes(program.input, images) <= maxPreparedBytes) void session?.prepare(images)()
-    },
+    step: (values, images, next) =>
+      recorded('step', values)(runLeavingToFile(stepBuffer, images, (given) => run('step', io, values, given, next))),
     reduce: (values) => (reduceIo === undefined ? TE.right(0) : run('reduce', reduceIo, values, [])),
     updateIo,
     update: (values) => (updateIo === undefined ? TE.right(0) : recorded('update', values)(run('update', updateIo, values, []))),

@@ -112,11 +112,18 @@ const createUpdates = (training: TrainingRun): Updates => {
     network.io.view('target').set(target)
     weighted.right(index, network.io)
     isBetweenSteps = false
-    const running = network.step({ learningRate: rate, seed, step: microStep }, images)()
-    if (microStep + every < steps * accumulate) {
-      next = batches.load(microStep + every)()
-      void next.then(E.map(({ images: loaded }) => network.prepare(loaded)))
-    }
+    const hasNext = microStep + every < steps * accumulate
+    const following = hasNext ? batches.load(microStep + every)() : next
+    const nextImages = hasNext
+      ? following.then(
+          E.match(
+            () => [],
+            (loaded) => loaded.images
+          )
+        )
+      : undefined
+    const running = network.step({ learningRate: rate, seed, step: microStep }, images, nextImages)()
+    next = following
     return E.map((milliseconds: number) => [network.io.view('loss')[0]!, milliseconds, options.signal?.aborted ? 1 : 0])(await running)
   }
   const update = async (step: number, rate: number): Promise<E.Either<Failure, Update>> => {

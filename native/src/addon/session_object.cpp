@@ -49,10 +49,9 @@ class Run : public Napi::AsyncWorker {
     step_.learningRate = numberOf(parameters, "learningRate");
     step_.step = countOf(parameters, "step");
     step_.seed = countOf(parameters, "seed");
-    step_.prepared = countOf(parameters, "prepared");
     buffer_ = Napi::Persistent(info[1].As<Napi::Object>());
     step_.images = images_.images;
-    session_->begin(images_.windows());
+    session_->begin(images_.windows(), countOf(parameters, "prepared"));
   }
 
   Napi::Promise promise() const { return deferred_.Promise(); }

@@ -56,6 +56,7 @@ class CudaEngines : public Engines {
   std::byte* hostPool() const override { return hostPool_.get(); }
 
   void prepare(std::uint64_t number, const std::vector<Image>& images) override { input_.prepare(number, images); }
+  void claim(std::uint64_t number) override { input_.claim(number); }
   void take(const Section& section, const StepParameters& step) override { input_.set(step, section.loadsImages); }
 
   std::optional<std::byte*> begin(const Section& section, std::byte* stepIo, bool leavesOut, const Progress& progress) override {

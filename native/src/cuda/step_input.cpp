@@ -75,14 +75,17 @@ void StepInput::prepare(std::uint64_t number, const std::vector<Image>& images) 
   nextNumber_ = number;
 }
 
+void StepInput::claim(std::uint64_t number) {
+  const std::lock_guard<std::mutex> lock(nextMutex_);
+  claimed_ = number != 0 && nextNumber_ == number;
+  nextNumber_ = 0;
+  if (claimed_) std::swap(crops_, next_);
+}
+
 void StepInput::set(const StepParameters& step, bool loadsImages) {
   *pinnedBlock_ = {step.learningRate, step.step, step.seed, deviceImages_.get()};
   if (!loadsImages) return;
-  const std::lock_guard<std::mutex> lock(nextMutex_);
-  if (std::exchange(nextNumber_, 0) == step.prepared && step.prepared != 0)
-    std::swap(crops_, next_);
-  else
-    fill(crops_, step.images, copyThreads());
+  if (!std::exchange(claimed_, false)) fill(crops_, step.images, copyThreads());
   std::copy_n(crops_.blocks.begin(), std::min<std::size_t>(crops_.blocks.size(), static_cast<std::size_t>(extent_.batch)), images_.get());
 }
 

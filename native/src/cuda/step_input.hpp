@@ -18,10 +18,13 @@ class StepInput {
   const StepBlock* block() const { return deviceBlock_.get(); }
   // The step's images, for who runs on the processor.
   const ImageBlock* images() const { return images_.get(); }
-  // Copies crops' pixels to pinned memory, for the step that names this number. Any thread, also
+  // Copies crops' pixels to pinned memory, for a step that claims this number. Any thread, also
   // while a section runs.
   void prepare(std::uint64_t number, const std::vector<Image>& images);
-  // Copies the step's values, and where images are loaded that are not prepared the crops' pixels,
+  // What was prepared last, if it was under this number, is what the next set() has; 0: is not. Not
+  // while a section runs.
+  void claim(std::uint64_t number);
+  // Copies the step's values, and where images are loaded that are not claimed the crops' pixels,
   // to pinned memory. Not while a section runs.
   void set(const StepParameters& step, bool loadsImages);
   // Queues their copies to the device; pixels stay in pinned memory, where kernels read each but
@@ -43,9 +46,10 @@ class StepInput {
 
   ImageExtent extent_;
   Crops crops_;
-  std::mutex nextMutex_;
+  std::mutex nextMutex_;  // of what follows
   Crops next_;
   std::uint64_t nextNumber_ = 0;
+  bool claimed_ = false;
   PinnedMemory<ImageBlock> images_;
   PinnedMemory<StepBlock> pinnedBlock_;
   DeviceMemory<ImageBlock> deviceImages_;

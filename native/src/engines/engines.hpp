@@ -44,9 +44,11 @@ class Engines {
   virtual std::byte* arena() const = 0;
   virtual std::byte* hostPool() const = 0;
 
-  // On any thread, also while a section runs: reads images, none of them by windows, for the next
-  // take() that is given them as prepared under this number.
+  // On any thread, also while a section runs: reads images, none of them by windows, under a number
+  // above 0.
   virtual void prepare(std::uint64_t, const std::vector<Image>&) {}
+  // Between sections: the next take() is given what was prepared last under this number; 0: is not.
+  virtual void claim(std::uint64_t) {}
   // Before a section: what kernels read of the step, which stays where it is until end().
   virtual void take(const Section& section, const StepParameters& step) = 0;
   // Then, and until end(): `stepIo` stays where it is. The address at which kernels find it, or

@@ -37,8 +37,11 @@ class Interpreter {
   std::uint64_t repeatedTiles() const { return repeatedTiles_; }
 
   // On any thread, also during a run: reads the images of a later one, none of them by windows,
-  // which gives this number, above 0. Throws Failure.
+  // under a number above 0. Throws Failure.
   void prepare(std::uint64_t number, const std::vector<Image>& images);
+  // Between runs: the next one has the images that were prepared last, under this number; 0: has
+  // others.
+  void claim(std::uint64_t number) { engines_->claim(number); }
   // Runs a section to its end; false when `progress` was ended, which ends it before its next
   // instruction. `stepIo` has the section's stepIoBytes. Throws Failure.
   bool run(const Section& section, std::byte* stepIo, const StepParameters& step, Progress& progress);

@@ -23,8 +23,9 @@ Session::~Session() {
   });
 }
 
-void Session::begin(std::vector<std::shared_ptr<ImageWindows>> windows) {
+void Session::begin(std::vector<std::shared_ptr<ImageWindows>> windows, std::uint64_t prepared) {
   if (busy_.exchange(true)) throw Failure("the session is already running a section: wait for it");
+  interpreter_->claim(prepared);
   const std::lock_guard<std::mutex> lock(windowsMutex_);
   windows_ = std::move(windows);
   progress_.begin();

@@ -23,8 +23,9 @@ class Session {
   ~Session();
 
   // Call before queueing a run: from here on, interrupt() ends that run. Throws Failure while
-  // another run is under way. It ends the waiting for `windows` too.
-  void begin(std::vector<std::shared_ptr<ImageWindows>> windows = {});
+  // another run is under way. It ends the waiting for `windows` too. `prepared`: as the
+  // interpreter's number of claim().
+  void begin(std::vector<std::shared_ptr<ImageWindows>> windows = {}, std::uint64_t prepared = 0);
   // Milliseconds that the section took, or nothing when it was interrupted. Ends what begin()
   // began. Throws Failure.
   std::optional<double> run(const std::string& section, std::byte* stepIo, std::size_t stepIoBytes, const StepParameters& step);
