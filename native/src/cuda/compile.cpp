@@ -4,7 +4,6 @@
 
 #include "compiled.hpp"
 #include "families.hpp"
-#include "fused_kernel.hpp"
 #include "plain_tile.hpp"
 
 namespace tilefold::cuda {
@@ -46,16 +45,15 @@ class LoadBody : public CompiledBody {
 class FusedBody : public FusedKernel {
  public:
   FusedBody(const Context& context, std::optional<Kernel> waitsAs, std::function<void(const Arguments&)> body, With with)
-      : context_(context), body_(context, std::move(body)), waitsAs_(std::move(waitsAs)), with_(std::move(with)) {}
+      : body_(context, std::move(body)), waitsAs_(std::move(waitsAs)), with_(std::move(with)) {}
   void launch(const std::vector<Operand>& operands, const StepParameters& step) override { body_.launch(operands, step); }
   void load(const std::vector<Operand>& operands, const StepParameters& step) override { body_.load(operands, step); }
   const Kernel* waitsAs() const override { return waitsAs_ ? &*waitsAs_ : nullptr; }
-  bool launchWith(const WaitingLaunch& before, const std::vector<Operand>& operands) override {
-    return with_ && with_({before.kernel, {{before.operands}, context_}}, {{operands}, context_});
+  std::function<void()> with(const std::vector<WaitingLaunch>& before, const std::vector<Operand>& operands) override {
+    return with_ ? with_(before, operands) : nullptr;
   }
 
  private:
-  const Context& context_;
   CompiledBody body_;
   std::optional<Kernel> waitsAs_;
   With with_;

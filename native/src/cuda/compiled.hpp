@@ -6,6 +6,7 @@
 #include "../kernels/kernel_fields.hpp"
 #include "../kernels/launch_operands.hpp"
 #include "context.hpp"
+#include "fused_kernel.hpp"
 #include "small_launches.hpp"
 
 namespace tilefold::cuda {
@@ -22,14 +23,9 @@ struct Arguments : LaunchOperands {
 std::unique_ptr<CompiledKernel> compiled(const Context& context, std::function<void(const Arguments&)> body);
 // Of a kernel whose launches may wait for others of it; `of` says what one does.
 std::unique_ptr<CompiledKernel> compiledSmall(const Context& context, std::function<SmallLaunch(const Arguments&)> of);
-// The launch behind which another one may be done with it.
-struct Before {
-  const Kernel& kernel;
-  Arguments arguments;
-};
-// Of a kernel that may be launched with the one before: `with` enqueues both, or says false.
-using With = std::function<bool(const Before&, const Arguments&)>;
-// Of one that waits for the launch behind it, and may be launched with the one before.
+// What enqueues a launch with those before it (fused_kernel.hpp); nothing where that cannot be.
+using With = std::function<std::function<void()>(const std::vector<WaitingLaunch>& before, const std::vector<Operand>& operands)>;
+// Of a kernel that waits for the launch behind it, and may be launched with those before.
 std::unique_ptr<CompiledKernel> compiledWaiting(const Context& context, const Kernel& kernel, std::function<void(const Arguments&)> body,
                                                 With with = nullptr);
 std::unique_ptr<CompiledKernel> compiledWith(const Context& context, std::function<void(const Arguments&)> body, With with);

@@ -29,23 +29,25 @@ class ConvolutionKernel : public FusedKernel {
   }
 
   // The gradient of a bias with the rectifier that made the gradients that it sums.
-  bool launchWith(const WaitingLaunch& before, const std::vector<Operand>& operands) override {
+  std::function<void()> with(const std::vector<WaitingLaunch>& before, const std::vector<Operand>& operands) override {
     if constexpr (!isGradientOfWeights) {
-      return false;
+      return nullptr;
     } else {
-      if (before.kernel.kind != KernelKind::rectifierBackward) return false;
-      const auto rectifier = decode<Rectifier>(before.kernel);
+      const auto& [kernel, ofRectifier] = before.back();
+      if (before.size() > 1 || kernel->kind != KernelKind::rectifierBackward) return nullptr;
+      const auto rectifier = decode<Rectifier>(*kernel);
       const BiasedTile tile = destinationTile();
       const std::int64_t count = tile.batch * tile.channels * tile.pixels;
-      T *const gradient = tensor<T>(operands, Direction::destinationAt), *const output = tensor<T>(before.operands, 0);
+      T *const gradient = tensor<T>(operands, Direction::destinationAt), *const output = tensor<T>(ofRectifier, 0);
       float* const bias = tensor<float>(operands, Direction::biasAt);
-      if (bias == nullptr || rectifier.slope != 0 || rectifier.count != count || tensor<T>(before.operands, 2) != gradient) return false;
-      // Of the rectifier's output nobody but this launch knows.
+      if (bias == nullptr || rectifier.slope != 0 || rectifier.count != count || tensor<T>(ofRectifier, 2) != gradient) return nullptr;
+      // Of the rectifier's output nobody but that launch knows.
       const auto width = static_cast<std::int64_t>(sizeof(T));
-      if (overlap(bias, tile.channels * static_cast<std::int64_t>(sizeof(float)), output, count * width)) return false;
-      rectifiedBiasGradient<T>(context_, tile, output, tensor<T>(before.operands, 1), gradient, bias);
-      launchProduct(operands);
-      return true;
+      if (overlap(bias, tile.channels * static_cast<std::int64_t>(sizeof(float)), output, count * width)) return nullptr;
+      return [this, tile, output, passing = tensor<T>(ofRectifier, 1), gradient, bias, operands] {
+        rectifiedBiasGradient<T>(context_, tile, output, passing, gradient, bias);
+        launchProduct(operands);
+      };
     }
   }
 

@@ -1,7 +1,6 @@
 #include "cuda_engines.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include "event_timer.hpp"
 #include "fault.hpp"
 #include "graph_capture.hpp"
+#include "host_copy.hpp"
 #include "launch_queue.hpp"
 #include "memory.hpp"
 #include "rank_link.hpp"
@@ -64,7 +64,7 @@ class CudaEngines : public Engines {
     exchanges_ = !section.ranks.empty();
     given_ = stepIo;
     stepIoBytes_ = section.stepIoBytes;
-    if (stepIoBytes_ > 0) std::memcpy(stepIo_.get(), stepIo, stepIoBytes_);
+    copyOnHost(stepIo_.get(), stepIo, stepIoBytes_);
     waiting_.forget();
     timer_.clear();
     if (arena_.pages()) arena_.pages()->reset();
@@ -183,7 +183,7 @@ class CudaEngines : public Engines {
       return false;
     }
     timer_.read();
-    if (stepIoBytes_ > 0) std::memcpy(given_, stepIo_.get(), stepIoBytes_);
+    copyOnHost(given_, stepIo_.get(), stepIoBytes_);
     if (readFault_.kind != static_cast<std::int32_t>(FaultKind::none)) throw Failure(sentence(readFault_));
     return whole;
   }

@@ -94,6 +94,12 @@ class Loaded {
   __device__ explicit Loaded(const Stored* from) {
     for (int i = 0; i < words; ++i) words_[i] = reinterpret_cast<const Word*>(from)[i];
   }
+  // As they would be loaded once they were stored.
+  __device__ explicit Loaded(const Pack<float, count>& values) {
+    Stored elements[count];
+    for (int i = 0; i < count; ++i) elements[i] = static_cast<Stored>(values[i]);
+    memcpy(words_, elements, sizeof(elements));
+  }
   __device__ Pack<float, count> values() const {
     Stored elements[count];
     memcpy(elements, words_, sizeof(elements));

@@ -1,5 +1,7 @@
-// Kernels whose launch and the one before it can be one pass over memory.
+// Kernels whose launch and those before it can be one pass over memory.
 #pragma once
+#include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "../device.hpp"
@@ -8,17 +10,17 @@ namespace tilefold::cuda {
 
 // A launch that is not enqueued yet.
 struct WaitingLaunch {
-  const Kernel& kernel;
-  const std::vector<Operand>& operands;
+  const Kernel* kernel;
+  std::vector<Operand> operands;
 };
 
 class FusedKernel : public CompiledKernel {
  public:
   // What its launches are, where they wait for the one behind them; else null.
   virtual const Kernel* waitsAs() const { return nullptr; }
-  // Enqueues `before` and a launch of this kernel behind it as one, with the results of both, bit
-  // for bit. False: enqueues nothing.
-  virtual bool launchWith(const WaitingLaunch& before, const std::vector<Operand>& operands) = 0;
+  // What enqueues all of `before`, one or two launches, and then one of this kernel as one, with the
+  // results of all, bit for bit; nothing where that cannot be.
+  virtual std::function<void()> with(const std::vector<WaitingLaunch>& before, const std::vector<Operand>& operands) = 0;
 };
 
 // Whether `bytes` from `one` on and `otherBytes` from `other` on have a byte in common.

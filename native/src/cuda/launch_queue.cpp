@@ -6,29 +6,34 @@ namespace tilefold::cuda {
 
 void LaunchQueue::launch(CompiledKernel& kernel, const std::vector<Operand>& operands) {
   auto* const fused = dynamic_cast<FusedKernel*>(&kernel);
-  if (first_ != nullptr && fused != nullptr && fused->launchWith({*first_->waitsAs(), firstOperands_}, operands)) {
-    first_ = nullptr;
-    return;
+  const Kernel* const waitsAs = fused == nullptr ? nullptr : fused->waitsAs();
+  if (fused != nullptr && !waiting_.empty()) {
+    if (std::function<void()> together = fused->with(waiting_, operands)) {
+      enqueueAll_ = std::move(together);
+      if (waitsAs == nullptr || waiting_.size() == mostWaiting) return enqueueWaiting();
+      return waiting_.push_back({waitsAs, operands});
+    }
   }
-  enqueueFirst();
-  if (fused == nullptr || fused->waitsAs() == nullptr) return small_.launch(kernel, operands);
+  enqueueWaiting();
+  if (waitsAs == nullptr) return small_.launch(kernel, operands);
   small_.enqueue();
-  first_ = fused;
-  firstOperands_ = operands;
+  waiting_.push_back({waitsAs, operands});
+  enqueueAll_ = [fused, operands] { fused->launch(operands, {}); };
 }
 
-void LaunchQueue::enqueueFirst() {
-  if (FusedKernel* const first = std::exchange(first_, nullptr)) first->launch(firstOperands_, {});
+void LaunchQueue::enqueueWaiting() {
+  if (!waiting_.empty()) enqueueAll_();
+  waiting_.clear();
 }
 
 void LaunchQueue::enqueue() {
   small_.enqueue();
-  enqueueFirst();
+  enqueueWaiting();
 }
 
 void LaunchQueue::forget() {
   small_.forget();
-  first_ = nullptr;
+  waiting_.clear();
 }
 
 }  // namespace tilefold::cuda

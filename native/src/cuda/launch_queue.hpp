@@ -1,5 +1,5 @@
-// What the compute stream is given, in its order: small launches together, and each other one as
-// part of the next where that can be.
+// What the compute stream is given, in its order: small launches together, and others as parts of
+// the next where that can be.
 #pragma once
 #include "fused_kernel.hpp"
 #include "small_launches.hpp"
@@ -16,12 +16,14 @@ class LaunchQueue {
   void forget();
 
  private:
-  void enqueueFirst();
+  static constexpr std::size_t mostWaiting = 2;
+
+  void enqueueWaiting();
 
   SmallLaunches small_;
-  // What waits for the next launch, behind all small ones.
-  FusedKernel* first_ = nullptr;
-  std::vector<Operand> firstOperands_;
+  // What waits for the next launch behind all small ones, and what enqueues it.
+  std::vector<WaitingLaunch> waiting_;
+  std::function<void()> enqueueAll_;
 };
 
 }  // namespace tilefold::cuda

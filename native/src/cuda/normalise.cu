@@ -82,30 +82,6 @@ struct SumTerms {
   Loaded<T, n> source, other;
 };
 
-// Of `stored`, null where nobody reads the output; rounded to T as if it had been stored.
-template <class T>
-void forwardAndAdd(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const SumBehind<T>& sum, T* stored) {
-  const T *source = operands.source, *other = sum.other;
-  T* destination = sum.destination;
-  const float slope = static_cast<float>(n.slope), sumSlope = static_cast<float>(sum.slope);
-  forEachOfChannels<T, 3>(
-      context, "normaliseForward", n, n.perImage, {source, other, destination, stored},
-      [=] __device__(std::int64_t image, std::int64_t channel) { return operands.normaliser(n, image, channel); },
-      [=] __device__(auto values, std::int64_t i) {
-        using Values = Loaded<T, decltype(values)::width>;
-        return SumTerms<T, decltype(values)::width>{Values(source + i), Values(other + i)};
-      },
-      [=] __device__(const auto& terms, std::int64_t i, const auto& normaliser) {
-        auto values = terms.source.values();
-        const auto others = terms.other.values();
-        for (int k = 0; k < values.width; ++k)
-          values[k] = static_cast<float>(static_cast<T>(rectified(normaliser(k)(values[k]), slope)));
-        if (stored != nullptr) values.store(stored + i);
-        for (int k = 0; k < values.width; ++k) values[k] = rectified(values[k] + others[k], sumSlope);
-        values.store(destination + i);
-      });
-}
-
 // `sums` may be null; the gradients may be one.
 template <class T>
 void normaliseBackward(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const GradientSums* sums,
@@ -119,11 +95,31 @@ void normaliseBackward(const Context& context, const Normalise& n, const Normali
 }  // namespace
 
 template <class T>
-void normaliseForwardAndAdd(const Normalise& n, const Arguments& a, const SumBehind<T>& sum, bool stores) {
-  forwardAndAdd<T>(a.context, n, {a.at<T>(0), a.at<Moments>(1), a.at(2), a.at(3), nullptr}, sum, stores ? a.at<T>(4) : nullptr);
+void normaliseForwardAndAdd(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const SumBehind<T>& sum) {
+  const T *source = operands.source, *other = sum.other;
+  T *destination = sum.destination, *stored = sum.normalised;
+  const float slope = static_cast<float>(n.slope), sumSlope = static_cast<float>(sum.slope);
+  forEachOfChannels<T, 3>(
+      context, "normaliseForward", n, n.perImage, {source, other, destination, stored},
+      [=] __device__(std::int64_t image, std::int64_t channel) { return operands.normaliser(n, image, channel); },
+      [=] __device__(auto values, std::int64_t i) {
+        using Values = Loaded<T, decltype(values)::width>;
+        return SumTerms<T, decltype(values)::width>{Values(source + i), Values(other + i)};
+      },
+      [=] __device__(const auto& terms, std::int64_t i, const auto& normaliser) {
+        auto values = terms.source.values();
+        const auto others = terms.other.values();
+        // Rounded as if it had been stored.
+        for (int k = 0; k < values.width; ++k)
+          values[k] = static_cast<float>(static_cast<T>(rectified(normaliser(k)(values[k]), slope)));
+        if (stored != nullptr) values.store(stored + i);
+        for (int k = 0; k < values.width; ++k) values[k] = rectified(values[k] + others[k], sumSlope);
+        values.store(destination + i);
+      });
 }
-template void normaliseForwardAndAdd<float>(const Normalise&, const Arguments&, const SumBehind<float>&, bool);
-template void normaliseForwardAndAdd<Bfloat16>(const Normalise&, const Arguments&, const SumBehind<Bfloat16>&, bool);
+template void normaliseForwardAndAdd<float>(const Context&, const Normalise&, const NormaliseOperands<float>&, const SumBehind<float>&);
+template void normaliseForwardAndAdd<Bfloat16>(const Context&, const Normalise&, const NormaliseOperands<Bfloat16>&,
+                                               const SumBehind<Bfloat16>&);
 
 template <class T>
 std::unique_ptr<CompiledKernel> compileNormalise(const Kernel& kernel, const Context& context) {

@@ -16,12 +16,28 @@ struct ReduceTerms {
   Loaded<T, n> values, passed;
 };
 
+// Pixels at once, of whichever launch: their sums are the same bits.
+constexpr int reducedAhead = 4;
+
+template <class T>
+struct FinishGradientSums {
+  Normalise n;
+  NormaliseOperands<T> operands;
+  GradientSums* sums;
+
+  __device__ void operator()(const StatisticsRow& row, double sum, double product) const {
+    const Moments& moments = operands.row(n, row.image, row.group);
+    const double lost = operands.normaliser(n, row.image, row.group).lost(moments);
+    sums[row.row].add({sum, moments.reciprocalDeviation(n.epsilon) * (product - lost * sum)});
+  }
+};
+
 template <class T>
 void normaliseBackwardReduce(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, GradientSums* sums) {
   const T *source = operands.source, *gradient = operands.gradient;
   const float slope = static_cast<float>(n.slope);
   // A row for each channel.
-  forEachRowSum<T, 4>(
+  forEachRowSum<T, reducedAhead>(
       context, "normaliseBackwardReduce", StatisticsRows(n, n.channels, n.perImage), {source, gradient},
       [=] __device__(const StatisticsRow& row) { return operands.normaliser(n, row.image, row.group); },
       [=] __device__(auto values, std::int64_t i) {
@@ -35,11 +51,68 @@ void normaliseBackwardReduce(const Context& context, const Normalise& n, const N
           add(k, dy, dy * static_cast<decltype(zero)>(values[k] - normaliser(k).mean));
         }
       },
-      [=] __device__(const StatisticsRow& row, double sum, double product) {
-        const Moments& moments = operands.row(n, row.image, row.group);
-        const double lost = operands.normaliser(n, row.image, row.group).lost(moments);
-        sums[row.row].add({sum, moments.reciprocalDeviation(n.epsilon) * (product - lost * sum)});
-      });
+      FinishGradientSums<T>{n, operands, sums});
+}
+
+// Of a gradient that is not there yet: what it is so far and `added` make together, where it passes
+// a rectifier of slope 0 with this output.
+template <class T>
+struct PassingGradient {
+  const T *source, *output, *added, *gradient;
+
+  template <int n>
+  __device__ ReduceTerms<T, n> operator()(Pack<float, n>, std::int64_t i) const {
+    using Values = Loaded<T, n>;
+    const Values values(source + i), decides(output + i), before(gradient + i), more(added + i);
+    const Pack<float, n> outputs = decides.values(), addends = more.values();
+    Pack<float, n> sums = before.values();
+    for (int k = 0; k < n; ++k) sums[k] = rectified(outputs[k], static_cast<float>(static_cast<T>(sums[k] + addends[k])), 0.0F);
+    return {values, Values(sums)};
+  }
+  // Once it is there.
+  template <int n>
+  __device__ ReduceTerms<T, n> again(Pack<float, n>, std::int64_t i) const {
+    return {Loaded<T, n>(source + i), Loaded<T, n>(gradient + i)};
+  }
+};
+
+// Of a normalisation without a rectifier.
+template <class T>
+void reducePassingGradient(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const PassingGradient<T>& read,
+                           T* gradient, GradientSums* sums) {
+  forEachRowSum<T, reducedAhead>(
+      context, "normaliseBackwardReduce", StatisticsRows(n, n.channels, n.perImage), {read.source, read.output, read.added, gradient},
+      [=] __device__(const StatisticsRow& row) { return operands.normaliser(n, row.image, row.group).mean; }, read,
+      [=] __device__(auto zero, const auto& terms, std::int64_t i, const auto& mean, const auto& add) {
+        const auto values = terms.values.values(), passed = terms.passed.values();
+        for (int k = 0; k < values.width; ++k) {
+          const auto dy = static_cast<decltype(zero)>(passed[k]);
+          add(k, dy, dy * static_cast<decltype(zero)>(values[k] - mean(k)));
+        }
+        passed.store(gradient + i);
+      },
+      FinishGradientSums<T>{n, operands, sums});
+}
+
+// With a sum of gradients and the rectifier that it passes, in its place.
+template <class T>
+std::function<void()> reduceWith(const Context& context, const Normalise& n, const std::vector<WaitingLaunch>& before,
+                                 const LaunchOperands& own) {
+  if (before.size() != 2 || before[0].kernel->kind != KernelKind::copyBox || before[1].kernel->kind != KernelKind::rectifierBackward)
+    return nullptr;
+  const auto rectifier = decode<Rectifier>(*before[1].kernel);
+  const LaunchOperands added{before[0].operands}, passing{before[1].operands};
+  const std::int64_t count = n.batch * n.channels * n.height * n.width;
+  T *const gradient = own.at<T>(4), *const output = passing.at<T>(0);
+  auto* const sums = own.at<GradientSums>(5);
+  if (n.slope != 1 || rectifier.slope != 0 || rectifier.count != count || passing.at<T>(2) != gradient) return nullptr;
+  // Of the rectifier's output nobody but that launch knows.
+  const std::int64_t rows = n.channels * (n.perImage ? n.batch : 1);
+  if (overlap(sums, rows * static_cast<std::int64_t>(sizeof(GradientSums)), output, count * static_cast<std::int64_t>(sizeof(T))))
+    return nullptr;
+  const NormaliseOperands<T> operands{own.at<T>(0), own.at<Moments>(1), own.at<float>(2), own.at<float>(3), gradient};
+  const PassingGradient<T> read{operands.source, output, added.at<T>(0), gradient};
+  return [&context, n, operands, read, gradient, sums] { reducePassingGradient<T>(context, n, operands, read, gradient, sums); };
 }
 
 struct ParametersPart {
@@ -72,10 +145,15 @@ template <class T>
 std::unique_ptr<CompiledKernel> compileNormaliseBackwardReduce(const Kernel& kernel, const Context& context) {
   using A = Arguments;
   switch (kernel.kind) {
-    case KernelKind::normaliseBackwardReduce:
-      return compiled(context, [n = tiled<Normalise>(kernel)](const A& a) {
-        normaliseBackwardReduce<T>(a.context, n, {a.at<T>(0), a.at<Moments>(1), a.at(2), a.at(3), a.at<T>(4)}, a.at<GradientSums>(5));
-      });
+    case KernelKind::normaliseBackwardReduce: {
+      const auto n = tiled<Normalise>(kernel);
+      return compiledWith(
+          context,
+          [n](const A& a) {
+            normaliseBackwardReduce<T>(a.context, n, {a.at<T>(0), a.at<Moments>(1), a.at(2), a.at(3), a.at<T>(4)}, a.at<GradientSums>(5));
+          },
+          [&context, n](const auto& before, const auto& operands) { return reduceWith<T>(context, n, before, {operands}); });
+    }
     case KernelKind::normaliseParameters:
       return compiledSmall(context, [p = decode<NormaliseParameters>(kernel)](const A& a) {
         return normaliseParameters(p, a.at<GradientSums>(0), a.at(1), a.at(2));

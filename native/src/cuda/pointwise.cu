@@ -63,21 +63,24 @@ void addAndPass(const Context& context, const Rectifier& r, const T* destination
 
 // With what came before it, where that made the gradient that passes the rectifier in its place.
 template <class T>
-bool rectifierBackwardWith(const Rectifier& r, const Before& before, const Arguments& a) {
-  const T* const output = a.at<T>(0);
-  T* const gradient = a.at<T>(2);
-  if (a.at<T>(1) != gradient) return false;
-  const Arguments& first = before.arguments;
-  if (before.kernel.kind == KernelKind::copyBox) {
-    if (first.at<T>(1) != gradient || !addsWhole(decode<CopyBox>(before.kernel), r.count)) return false;
-    addAndPass<T>(a.context, r, output, first.at<T>(0), gradient);
-    return true;
+std::function<void()> rectifierBackwardWith(const Context& context, const Rectifier& r, const std::vector<WaitingLaunch>& before,
+                                            const LaunchOperands& own) {
+  const T* const output = own.at<T>(0);
+  T* const gradient = own.at<T>(2);
+  const LaunchOperands first{before.back().operands};
+  const Kernel& kernel = *before.back().kernel;
+  if (before.size() > 1 || own.at<T>(1) != gradient) return nullptr;
+  if (kernel.kind == KernelKind::copyBox) {
+    if (first.at<T>(1) != gradient || !addsWhole(decode<CopyBox>(kernel), r.count)) return nullptr;
+    return [&context, r, output, added = first.at<T>(0), gradient] { addAndPass<T>(context, r, output, added, gradient); };
   }
-  if (before.kernel.kind != KernelKind::maxPoolBackward || first.at<T>(2) != gradient) return false;
-  const auto p = decode<Pool>(before.kernel);
-  if (r.count != p.batch * p.inChannels * p.inHeight * p.inWidth) return false;
-  maxPoolBackward<T>(a.context, p, first.at<T>(0), first.at<void>(1), gradient, {output, static_cast<float>(r.slope)});
-  return true;
+  if (kernel.kind != KernelKind::maxPoolBackward || first.at<T>(2) != gradient) return nullptr;
+  const auto p = decode<Pool>(kernel);
+  if (r.count != p.batch * p.inChannels * p.inHeight * p.inWidth) return nullptr;
+  return [&context, p, pooled = first.at<T>(0), indices = first.at<void>(1), gradient,
+          rectifier = RectifierBefore<T>{output, static_cast<float>(r.slope)}] {
+    maxPoolBackward<T>(context, p, pooled, indices, gradient, rectifier);
+  };
 }
 
 template <class T>
@@ -95,16 +98,19 @@ void addForward(const Context& context, const Rectifier& r, const T* first, cons
 // With a normalisation that made one of its sources, where the sum takes a source's place:
 // elsewhere it might take that of what the normalisation read.
 template <class T>
-bool addForwardWith(const Rectifier& r, const Before& before, const Arguments& a) {
-  if (before.kernel.kind != KernelKind::normaliseForward) return false;
-  const auto n = decode<Normalise>(before.kernel);
-  const T *normalised = before.arguments.template at<T>(4), *first = a.at<T>(0), *second = a.at<T>(1);
-  T* const destination = a.at<T>(2);
-  const T* const other = first == normalised ? second : first;
-  if ((first == normalised) == (second == normalised) || (destination != first && destination != second)) return false;
-  if (r.count != n.batch * n.channels * n.height * n.width) return false;
-  normaliseForwardAndAdd<T>(n, before.arguments, {other, r.slope, destination}, destination != normalised);
-  return true;
+std::function<void()> addForwardWith(const Context& context, const Rectifier& r, const std::vector<WaitingLaunch>& before,
+                                     const LaunchOperands& own) {
+  const Kernel& kernel = *before.back().kernel;
+  if (before.size() > 1 || kernel.kind != KernelKind::normaliseForward) return nullptr;
+  const auto n = decode<Normalise>(kernel);
+  const LaunchOperands of{before.back().operands};
+  T *const normalised = of.at<T>(4), *const destination = own.at<T>(2);
+  const T *const first = own.at<T>(0), *const second = own.at<T>(1), *const other = first == normalised ? second : first;
+  if ((first == normalised) == (second == normalised) || (destination != first && destination != second)) return nullptr;
+  if (r.count != n.batch * n.channels * n.height * n.width) return nullptr;
+  const NormaliseOperands<T> operands{of.at<T>(0), of.at<Moments>(1), of.at<float>(2), of.at<float>(3), nullptr};
+  const SumBehind<T> sum{other, r.slope, destination, destination == normalised ? nullptr : normalised};
+  return [&context, n, operands, sum] { normaliseForwardAndAdd<T>(context, n, operands, sum); };
 }
 
 template <class T>
@@ -141,13 +147,13 @@ std::unique_ptr<CompiledKernel> compilePointwise(const Kernel& kernel, const Con
       const auto r = decode<Rectifier>(kernel);
       return compiledWaiting(
           context, kernel, [r](const A& a) { rectifierBackward<T>(a.context, r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); },
-          [r](const Before& before, const A& a) { return rectifierBackwardWith<T>(r, before, a); });
+          [&context, r](const auto& before, const auto& operands) { return rectifierBackwardWith<T>(context, r, before, {operands}); });
     }
     case KernelKind::addForward: {
       const auto r = decode<Rectifier>(kernel);
       return compiledWith(
           context, [r](const A& a) { addForward<T>(a.context, r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); },
-          [r](const Before& before, const A& a) { return addForwardWith<T>(r, before, a); });
+          [&context, r](const auto& before, const auto& operands) { return addForwardWith<T>(context, r, before, {operands}); });
     }
     case KernelKind::dropout:
       return compiled(context, [d = tiled<Dropout>(kernel)](const A& a) { dropout<T>(a.context, d, a.origin(2), a.at<T>(0), a.at<T>(1)); });

@@ -1,11 +1,11 @@
 #include "step_input.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
+
+#include "host_copy.hpp"
 
 namespace tilefold::cuda {
 namespace {
@@ -36,9 +36,6 @@ ImageBlock blockOf(const Image& image, const std::uint8_t* pixels, std::int64_t 
   if (image.colour) std::copy(image.colour->begin(), image.colour->end(), block.colour);
   return block;
 }
-
-// Whatever threads the device's loops have: the GPU waits for the copies.
-int copyThreads() { return std::min(8, omp_get_num_procs()); }
 
 // Where the crop of each image begins, and behind them where the last one ends.
 std::vector<std::size_t> placesOf(const std::vector<Image>& images, std::size_t pixels) {
