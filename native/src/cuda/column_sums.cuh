@@ -21,12 +21,12 @@ DoubleAdder(Add) -> DoubleAdder<Add>;
 
 // read(pack, i), or where that reads what terms change read.again(pack, i): what it was.
 template <class Read, class Pack, class = void>
-struct Reading {
-  static __device__ auto again(const Read& read, Pack pack, std::int64_t i) { return read(pack, i); }
+struct ReadAgain {
+  static __device__ auto read(const Read& from, Pack pack, std::int64_t i) { return from(pack, i); }
 };
 template <class Read, class Pack>
-struct Reading<Read, Pack, std::void_t<decltype(std::declval<const Read&>().again(Pack{}, std::int64_t{}))>> {
-  static __device__ auto again(const Read& read, Pack pack, std::int64_t i) { return read.again(pack, i); }
+struct ReadAgain<Read, Pack, std::void_t<decltype(std::declval<const Read&>().again(Pack{}, std::int64_t{}))>> {
+  static __device__ auto read(const Read& from, Pack pack, std::int64_t i) { return from.again(pack, i); }
 };
 
 // The blocks that a launch aims at: one for each multiprocessor of an H100 or H200, whose registers
@@ -77,7 +77,7 @@ class ColumnTerms {
 #pragma unroll 1
     for (pixel_ = begin; inside(0); pixel_ += step_)
       terms_(
-          0.0, Reading<Read, Pack<float, n>>::again(read_, {}, place(0)), place(0), [&](int at) { return constants[at]; },
+          0.0, ReadAgain<Read, Pack<float, n>>::read(read_, {}, place(0)), place(0), [&](int at) { return constants[at]; },
           DoubleAdder{[&](int at, double one, double other) {
             sum.values[2 * at] += one;
             sum.values[2 * at + 1] += other;

@@ -1,6 +1,6 @@
 // Convolutions over few channels, as a network's first is, and the gradient of their weights: cuDNN
-// copies its plain image and has matrices of 27 rows that fill no tensor core, while what takes time
-// is the output, written or read once.
+// copies its plain image and has matrices of 27 rows that fill no tensor core, while what takes
+// time is the output, written or read once.
 #pragma once
 #include <memory>
 

@@ -10,7 +10,8 @@ namespace {
 constexpr int pixelsOfThread = 8, forwardBlocks = 4;  // of a multiprocessor
 static_assert(pixelsOfThread * warpThreads / channelThreads == warpThreads, "a warp has every pair");
 
-// Of a thread's channel i: with its neighbours' it fills lines of the output, by stores of 16 bytes.
+// Of a thread's channel i: with its neighbours' it fills lines of the output, by stores of 16
+// bytes.
 template <class T>
 __device__ int channelOf(int thread, int i) {
   constexpr int width = packBytes / sizeof(T);
