@@ -2,7 +2,10 @@ import type { ConvolutionAlgorithm, DeviceModel } from './device-model'
 import { keyOfKernel, type ConvolutionKernel } from '../kernels/kernels'
 import { memoize } from '../memoize'
 
-/** Field `algorithm` of a GPU's own gradient of the weights of a convolution over few channels. */
+/**
+ * Field `algorithm` of a GPU's own convolution over few channels, and of the gradient of its
+ * weights.
+ */
 export const fewChannelsAlgorithm = 2
 
 /** Field `algorithm` of cuDNN's algorithm number n. */

@@ -1,4 +1,4 @@
-import type { ConvolutionAlgorithm, ConvolutionKernel } from '../../staging'
+import { type ConvolutionAlgorithm, type ConvolutionKernel, fewChannelsAlgorithm } from '../../staging'
 import type { GpuAnswers, GpuPrecision } from '../../staging/devices/gpu-model'
 import { elementSizes, storedPrecision } from '../../staging/kernels/precision'
 
@@ -28,6 +28,7 @@ const ways = {
 const mostElements = 2 ** 31
 
 const isRefused = (k: ConvolutionKernel): boolean =>
+  k.algorithm !== fewChannelsAlgorithm &&
   k.batch * Math.max(k.inChannels * k.inHeight * k.inWidth, k.outChannels * k.outHeight * k.outWidth) >= mostElements
 
 /** Workspace, and a copy of the source where its padding differs on both sides. */

@@ -201,6 +201,15 @@ test("the device's own gradient of weights over few channels copies no plain ima
   assert.ok(Math.abs(cudnn! - own! - copy) < 1e-9, `${own}, ${cudnn}`)
 })
 
+test('tensors of 2^31 elements and more are not convolved by cuDNN', () => {
+  const square = (size: number, changes: Partial<ConvolutionKernel> = {}): number | undefined =>
+    gpu.scratchBytes(aProduct({ inHeight: size, inWidth: size, outHeight: size, outWidth: size, ...changes }))
+  const largest = Math.floor(Math.sqrt((2 ** 31 - 1) / 512))
+  assert.not.equal(square(largest), undefined)
+  assert.is(square(largest + 1), undefined)
+  assert.not.equal(square(largest + 1, { algorithm: fewChannelsAlgorithm, inChannels: 3 }), undefined)
+})
+
 test('the indices of a max pool take a byte each, and four where windows are large', () => {
   const pool = (kernelHeight: number, kernelWidth: number): number => {
     const window = { kernelHeight, kernelWidth, strideHeight: 2, strideWidth: 2, dilationHeight: 1, dilationWidth: 1 }
@@ -236,7 +245,7 @@ test('turned weights are taken where a measurement says so, and nowhere else', (
     { threads: 1, linkBytesPerSecond }
   )
   const [{ slope: _, ...fields }] = fc.sample(aConvolution, { numRuns: 1, seed: 1 }) as [ConvolutionKernel & { slope: number }]
-  const kernel: ConvolutionKernel = { ...fields, kind: 'convolutionBackwardData', strideHeight: 1, strideWidth: 1 }
+  const kernel: ConvolutionKernel = { ...fields, kind: 'convolutionBackwardData', batch: 1, strideHeight: 1, strideWidth: 1 }
   const order = (device: DeviceModel): readonly number[] => withFastestFirst(device).algorithms!(kernel).map(({ algorithm }) => algorithm)
   const unmeasured = order(model)
   assert.equal(unmeasured.slice(-3), [0, rotated180Algorithm(1), rotated180Algorithm(7)])

@@ -18,8 +18,8 @@ class FusedKernel : public CompiledKernel {
  public:
   // What its launches are, where they wait for the one behind them; else null.
   virtual const Kernel* waitsAs() const { return nullptr; }
-  // What enqueues all of `before`, one or two launches, and then one of this kernel as one, with the
-  // results of all, bit for bit; nothing where that cannot be.
+  // What enqueues all of `before`, one or two launches, and then one of this kernel as one, with
+  // the results of all, bit for bit; nothing where that cannot be.
   virtual std::function<void()> with(const std::vector<WaitingLaunch>& before, const std::vector<Operand>& operands) = 0;
 };
 
