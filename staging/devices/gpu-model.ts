@@ -138,8 +138,7 @@ export const gpuModel = (
 ): DeviceModel => {
   const precision = storedPrecision(computed)
   const exact = memoize(keyOfKernel, ask.scratchBytes)
-  const scratchBytes = (kernel: ConvolutionKernel): number | undefined =>
-    isTooLarge(kernel) ? undefined : exact(withoutRectifier(kernel))
+  const scratchBytes = (kernel: ConvolutionKernel): number | undefined => (isTooLarge(kernel) ? undefined : exact(withoutRectifier(kernel)))
   const listed = memoize(keyOfKernel, (kernel: ConvolutionKernel): readonly ConvolutionAlgorithm[] => {
     const found = ask.algorithms(kernel).filter(({ algorithm }) => !isTooLarge({ ...kernel, algorithm }))
     const direct = { algorithm: 0, scratchBytes: scratchBytes(kernel) ?? Infinity }

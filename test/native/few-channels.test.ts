@@ -74,7 +74,7 @@ const placesOf = ({ inChannels, inHeight, inWidth }: Gradient, innermost: boolea
     ? [inHeight * inWidth * inChannels, 1, inWidth * inChannels, inChannels]
     : [inChannels * inHeight * inWidth, inHeight * inWidth, inWidth, 1]
 
-/** Calls visit(place in the source, index of the output pixel, index of the tap in ohwi) for each product. */
+/** Calls visit(place in the source, output pixel, index of the tap in ohwi) for each product. */
 const eachProduct = (k: Gradient, places: readonly number[], visit: (from: number, pixel: number, tap: number) => void): void => {
   const [image, channel, row, column] = places as readonly [number, number, number, number]
   for (let n = 0, pixel = 0; n < k.batch; n++)

@@ -22,8 +22,8 @@ struct Plane {
   __host__ __device__ std::int64_t pixels() const { return height * width; }
 };
 
-// Up to `most` channels of a pixel are worked on at once, so that what the pixel is made of is found
-// once for all of them: channels that lie side by side of nhwc, planes of any image of plain.
+// Up to `most` channels of a pixel are worked on at once, so that what the pixel is made of is
+// found once for all of them: channels that lie side by side of nhwc, planes of any image of plain.
 template <int most>
 class Bundles {
  public:
