@@ -95,6 +95,8 @@ export interface Session {
    * nor for those that are read by windows.
    */
   readonly prepare: (images: readonly Image[]) => TE.TaskEither<DeviceError, void>
+  /** Settles once nothing is being prepared, and so holds on to what close gives back. */
+  readonly settle: () => Promise<void>
   /** Ends the section under way before its next instruction, with code `interrupted`. */
   readonly interrupt: () => void
   /**
@@ -120,7 +122,7 @@ export interface Session {
    * steady clock; empty lists where nothing is traced. Read it between runs.
    */
   readonly timestamps: () => readonly Float64Array[]
-  /** Gives the arena and the host pool back, once a run under way has ended. */
+  /** Gives the arena and the host pool back, once a run under way and preparations have ended. */
   readonly close: () => void
 }
 
@@ -230,6 +232,7 @@ const createSession = (native: NativeSession): Session => {
   let [preparations, preparing] = [0, Promise.resolve()]
   /** The number of what was prepared for a run of these images, once; 0 where nothing was. */
   const takePrepared = (images: readonly Image[]): number => {
+    if (images.length === 0) return 0
     const found = prepared
     prepared = undefined
     const isSame = found?.images.length === images.length && found.images.every((image, index) => image === images[index])
@@ -274,6 +277,7 @@ const createSession = (native: NativeSession): Session => {
       if (E.isRight(answer) && number === preparations) prepared = { number, images }
       return answer
     },
+    settle: () => preparing,
     interrupt,
     measuredPeakBytes: () => peaks()[0],
     measuredHostPeakBytes: () => peaks()[1],

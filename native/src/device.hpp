@@ -70,8 +70,8 @@ class CompiledKernel {
     before.reset();
     return false;
   }
-  // A launch of a loadImage that leaves its operand as it is where the tile is `before`, as of
-  // repeats(). Says whether it loaded.
+  // Of a device that does not queue, a launch of a loadImage that leaves its operand as it is where
+  // the tile is `before`, as of repeats(). Says whether it loaded.
   virtual bool loadUnless(std::optional<PlainTile>& before, const std::vector<Operand>& operands, const StepParameters& step) {
     if (repeats(before, operands)) return false;
     launch(operands, step);

@@ -83,6 +83,7 @@ std::vector<Row> rows() {
       {"a bias", {rectify(576, 0, c, b, b), weights(window, 8, b, d)}, 1},
       {"a bias behind another place", {rectify(576, 0, c, d, b), weights(window, 8, b, f)}, 1},
       {"a bias over the rectifier's output", {rectify(576, 0, c, b, b), weights(window, 8, b, c)}, 0},
+      {"a bias over what passes the rectifier", {rectify(576, 0, c, d, b), weights(window, 8, b, d)}, 0},
       {"a bias behind a leaky rectifier", {rectify(576, 0.1, c, b, b), weights(window, 8, b, d)}, 0},
       {"a sum of gradients, reduced", {add(box, a, b), rectify(240, 0, c, b, b), reduce(of, 1, b, d)}, 2},
       {"a ragged one, reduced", {add({3, 1, 5, 21}, a, b), rectify(315, 0, c, b, b), reduce(ragged, 1, b, d)}, 2},

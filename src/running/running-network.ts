@@ -278,6 +278,7 @@ const toRunningNetwork = (
       const copied = await run('save', kept, noUpdate, [])()
       if (E.isLeft(copied)) return copied
       saved = kept
+      await session?.settle()
       suspend()
       const used = await use(kept)()
       const restored = createStepIo(program.restore)

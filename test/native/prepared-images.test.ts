@@ -55,6 +55,8 @@ onFastDevices(test, 'what a GPU was to prepare it has read, once', async (device
   const before = [...given.pixels]
   must(await session.prepare([given])())
   given.pixels.fill(7)
+  // An update between two steps.
+  must(await session.run('save', new ArrayBuffer(0), parameters, [])())
   assert.equal(await read(session, given), device === 'cuda' ? before : before.map(() => 7))
   assert.equal(
     await read(session, given),

@@ -52,7 +52,7 @@ const compiled = (source: string): ReadonlyMap<string, readonly number[]> => {
 
 suite('normalisation of pixels stores 16 bytes at once, of float32 and bf16, forward and backward', () => {
   const inPacks = [...compiled('normalise.cu')].filter(([name]) => /visitPixelsILi[48]E/.test(name))
-  assert.is(inPacks.length, 6)
+  assert.is(inPacks.length, 8)
   for (const [name, stores] of inPacks) {
     assert.ok(stores.length > 0, name)
     assert.equal([...new Set(stores)], [16], name)

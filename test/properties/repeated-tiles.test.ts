@@ -5,7 +5,9 @@ import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { type Image, deviceModel } from '../../native'
 import { stage, verify, type Segment } from '../../staging'
+import type { Kernel } from '../../staging/kernels/kernels'
 import { asWritten } from '../golden/execute'
+import { arena, index, launch, loop, open, parameters, stepIo } from '../native/program'
 import { must } from '../must'
 import { randomSegments } from '../staging/random-segments'
 import { drawsOf, type Draw } from '../staging/random-nets'
@@ -127,5 +129,47 @@ for (const [name, layers] of Object.entries({ segmenting, enlarging }))
         // But for those at the border, and the first of each row of others: of the evaluation.
         assert.ok(found >= least, `${found}`)
       })
+
+/** [rows, 8] of one row after another, copied or added. */
+const rowsOf = (add: 0 | 1): Kernel => ({
+  ...{ kind: 'copyBox', n0: 1, n1: 1, n2: 1, n3: 8, sourceStride0: 0, sourceStride1: 0, sourceStride2: 0 },
+  ...{ destinationStride0: 0, destinationStride1: 0, destinationStride2: 0, add, ofParameters: 0 }
+})
+
+for (const { name } of devices.filter(({ precision }) => precision === 'float32'))
+  test(`on ${name}, what was launched before a plain tile is loaded reads what was there`, async () => {
+    const row: Kernel = {
+      ...{ kind: 'loadImage', batch: 1, channels: 1, height: 1, width: 8, layout: 0, fullHeight: 4, fullWidth: 8 },
+      normalisation: [0, 1 / 255]
+    }
+    const code = [
+      launch(0, stepIo(0), arena(0)),
+      launch(0, stepIo(32), arena(64)),
+      launch(1, arena(0), arena(64)),
+      loop(
+        'H',
+        4,
+        launch(2, arena(0), index(0), index(0, [0, 1, 0]), index(0)),
+        launch(0, arena(0), arena(128)),
+        launch(0, arena(128), arena(256, [0, 64, 0]))
+      ),
+      launch(0, arena(64), stepIo(64))
+    ]
+    const kernels = [rowsOf(0), rowsOf(1), row]
+    const session = must(open({ kernels, code, stepIoBytes: 96, precision: 'float32', input: [1, 1, 4, 8] }, name))
+    const upright = { cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
+    const image = { pixels: new Uint8Array(32).fill(200), height: 4, width: 8, channels: 1, ...upright }
+    for (const run of [1, 2, 3]) {
+      const values = Float32Array.from({ length: 24 }, (_, place) => place)
+      must(await session.run('step', values.buffer, parameters, [name === 'cuda' ? image : byWindows(image, 32)])())
+      assert.equal(
+        [...values.slice(16)],
+        Array.from({ length: 8 }, (_, place) => 8 + 2 * place),
+        `run ${run}`
+      )
+    }
+    assert.ok(session.repeatedTiles() > 0)
+    session.close()
+  })
 
 test.run()

@@ -23,22 +23,9 @@ struct RectifiedTerms {
   Loaded<T, n> destination, gradient;
 };
 
-}  // namespace
-
 template <class T>
-void biasGradient(const Context& context, const BiasedTile& tile, const T* gradient, float* sums) {
-  sumChannels<T>(
-      context, tile, {gradient}, [=] __device__(auto values, std::int64_t i) { return Loaded<T, decltype(values)::width>(gradient + i); },
-      [=] __device__(auto zero, const auto& loaded, std::int64_t, const auto&, const auto& add) {
-        const auto values = loaded.values();
-        for (int k = 0; k < values.width; ++k) add(k, static_cast<decltype(zero)>(values[k]), zero);
-      },
-      sums);
-}
-
-template <class T>
-void rectifiedBiasGradient(const Context& context, const BiasedTile& tile, const T* destination, const T* destinationGradient,
-                           T* sourceGradient, float* sums) {
+void sumPassing(const Context& context, const BiasedTile& tile, const T* destination, const T* destinationGradient, T* sourceGradient,
+                float* sums) {
   sumChannels<T>(
       context, tile, {destination, destinationGradient, sourceGradient},
       [=] __device__(auto values, std::int64_t i) {
@@ -56,6 +43,25 @@ void rectifiedBiasGradient(const Context& context, const BiasedTile& tile, const
         passed.store(sourceGradient + i);
       },
       sums);
+}
+
+}  // namespace
+
+template <class T>
+void biasGradient(const Context& context, const BiasedTile& tile, const T* gradient, float* sums) {
+  sumChannels<T>(
+      context, tile, {gradient}, [=] __device__(auto values, std::int64_t i) { return Loaded<T, decltype(values)::width>(gradient + i); },
+      [=] __device__(auto zero, const auto& loaded, std::int64_t, const auto&, const auto& add) {
+        const auto values = loaded.values();
+        for (int k = 0; k < values.width; ++k) add(k, static_cast<decltype(zero)>(values[k]), zero);
+      },
+      sums);
+}
+
+template <class T>
+void rectifiedBiasGradient(const Context& context, const BiasedTile& tile, const T* destination, const T* destinationGradient,
+                           T* sourceGradient, float* sums) {
+  sumPassing(context, tile, destination, destinationGradient, sourceGradient, sums);
 }
 
 #define TILEFOLD_INSTANTIATE(T)                                                                   \

@@ -39,12 +39,15 @@ class ConvolutionKernel : public FusedKernel {
       const BiasedTile tile = destinationTile();
       const std::int64_t count = tile.batch * tile.channels * tile.pixels;
       T *const gradient = tensor<T>(operands, Direction::destinationAt), *const output = tensor<T>(ofRectifier, 0);
+      T* const passing = tensor<T>(ofRectifier, 1);
       float* const bias = tensor<float>(operands, Direction::biasAt);
       if (bias == nullptr || rectifier.slope != 0 || rectifier.count != count || tensor<T>(ofRectifier, 2) != gradient) return nullptr;
-      // Of the rectifier's output nobody but that launch knows.
-      const auto width = static_cast<std::int64_t>(sizeof(T));
-      if (overlap(bias, tile.channels * static_cast<std::int64_t>(sizeof(float)), output, count * width)) return nullptr;
-      return [this, tile, output, passing = tensor<T>(ofRectifier, 1), gradient, bias, operands] {
+      // What the rectifier reads may end with that launch.
+      for (const T* read : {output, passing})
+        if (read != gradient && overlap(bias, tile.channels * static_cast<std::int64_t>(sizeof(float)), read,
+                                        count * static_cast<std::int64_t>(sizeof(T))))
+          return nullptr;
+      return [this, tile, output, passing, gradient, bias, operands] {
         rectifiedBiasGradient<T>(context_, tile, output, passing, gradient, bias);
         launchProduct(operands);
       };

@@ -22,8 +22,8 @@ void LaunchQueue::launch(CompiledKernel& kernel, const std::vector<Operand>& ope
 }
 
 void LaunchQueue::enqueueWaiting() {
-  if (!waiting_.empty()) enqueueAll_();
   waiting_.clear();
+  if (const std::function<void()> all = std::exchange(enqueueAll_, nullptr)) all();
 }
 
 void LaunchQueue::enqueue() {
@@ -34,6 +34,7 @@ void LaunchQueue::enqueue() {
 void LaunchQueue::forget() {
   small_.forget();
   waiting_.clear();
+  enqueueAll_ = nullptr;
 }
 
 }  // namespace tilefold::cuda

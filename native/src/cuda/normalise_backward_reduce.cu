@@ -106,7 +106,7 @@ std::function<void()> reduceWith(const Context& context, const Normalise& n, con
   T *const gradient = own.at<T>(4), *const output = passing.at<T>(0);
   auto* const sums = own.at<GradientSums>(5);
   if (n.slope != 1 || rectifier.slope != 0 || rectifier.count != count || passing.at<T>(2) != gradient) return nullptr;
-  // Of the rectifier's output nobody but that launch knows.
+  // The rectifier's output may end with that launch.
   const std::int64_t rows = n.channels * (n.perImage ? n.batch : 1);
   if (overlap(sums, rows * static_cast<std::int64_t>(sizeof(GradientSums)), output, count * static_cast<std::int64_t>(sizeof(T))))
     return nullptr;

@@ -209,7 +209,7 @@ void gatherAxes(const Context& context, const char* name, const Resampled& r, co
                 const T* operand, T* result) {
   const Terms<kind> rows{AxisOfResampling<kind>(rowsOf(r, kind, at))}, columns{AxisOfResampling<kind>(columnsOf(r, kind, at))};
   using Part = PartOf<kind>;
-  // By the whole axes, so that tiles are added up as the whole is.
+  // By the whole axes, so that tiles and the whole go the same way.
   if constexpr (Terms<kind>::mayBeMany) {
     if (rows.most() * columns.most() >= largeWindow) {
       const Bundles<1> single(r, to);

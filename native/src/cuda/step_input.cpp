@@ -73,9 +73,10 @@ void StepInput::prepare(std::uint64_t number, const std::vector<Image>& images) 
 }
 
 void StepInput::claim(std::uint64_t number) {
+  claimed_ = false;
+  if (number == 0) return;
   const std::lock_guard<std::mutex> lock(nextMutex_);
-  claimed_ = number != 0 && nextNumber_ == number;
-  nextNumber_ = 0;
+  claimed_ = std::exchange(nextNumber_, 0) == number;
   if (claimed_) std::swap(crops_, next_);
 }
 

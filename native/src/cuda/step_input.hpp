@@ -21,8 +21,8 @@ class StepInput {
   // Copies crops' pixels to pinned memory, for a step that claims this number. Any thread, also
   // while a section runs.
   void prepare(std::uint64_t number, const std::vector<Image>& images);
-  // What was prepared last, if it was under this number, is what the next set() has; 0: is not. Not
-  // while a section runs.
+  // What was prepared last, if it was under this number, is what the next set() has, once; 0: is
+  // not. Not while a section runs.
   void claim(std::uint64_t number);
   // Copies the step's values, and where images are loaded that are not claimed the crops' pixels,
   // to pinned memory. Not while a section runs.
@@ -46,10 +46,10 @@ class StepInput {
 
   ImageExtent extent_;
   Crops crops_;
-  std::mutex nextMutex_;  // of what follows
+  bool claimed_ = false;
+  std::mutex nextMutex_;  // of the next two
   Crops next_;
   std::uint64_t nextNumber_ = 0;
-  bool claimed_ = false;
   PinnedMemory<ImageBlock> images_;
   PinnedMemory<StepBlock> pinnedBlock_;
   DeviceMemory<ImageBlock> deviceImages_;

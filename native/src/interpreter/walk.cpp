@@ -111,7 +111,10 @@ CompiledKernel& Interpreter::Walk::kernelOfTile(const Loop& loop) {
 
 bool Interpreter::Walk::runTile(const Loop& loop, std::optional<PlainTile>& before) {
   if (progress_.ended()) return false;
-  const bool loaded = kernelOfTile(loop).loadUnless(before, operands_, step_);
+  CompiledKernel& kernel = kernelOfTile(loop);
+  const bool loaded = engines_.queue() ? !kernel.repeats(before, operands_) : kernel.loadUnless(before, operands_, step_);
+  // In its place behind what is queued.
+  if (loaded && engines_.queue()) engines_.launch(Engine::compute, kernel, operands_);
   if (!loaded) ++interpreter_.repeatedTiles_;
   return run(loop.body, loaded ? 1 : loop.repeated);
 }
