@@ -82,20 +82,8 @@ struct SumTerms {
   Loaded<T, n> source, other;
 };
 
-// `sums` may be null; the gradients may be one.
 template <class T>
-void normaliseBackward(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const GradientSums* sums,
-                       T* sourceGradient) {
-  if (n.add)
-    backward<true>(context, n, operands, sums, sourceGradient);
-  else
-    backward<false>(context, n, operands, sums, sourceGradient);
-}
-
-}  // namespace
-
-template <class T>
-void normaliseForwardAndAdd(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const SumBehind<T>& sum) {
+void forwardAndAdd(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const SumBehind<T>& sum) {
   const T *source = operands.source, *other = sum.other;
   T *destination = sum.destination, *stored = sum.normalised;
   const float slope = static_cast<float>(n.slope), sumSlope = static_cast<float>(sum.slope);
@@ -116,6 +104,23 @@ void normaliseForwardAndAdd(const Context& context, const Normalise& n, const No
         for (int k = 0; k < values.width; ++k) values[k] = rectified(values[k] + others[k], sumSlope);
         values.store(destination + i);
       });
+}
+
+// `sums` may be null; the gradients may be one.
+template <class T>
+void normaliseBackward(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const GradientSums* sums,
+                       T* sourceGradient) {
+  if (n.add)
+    backward<true>(context, n, operands, sums, sourceGradient);
+  else
+    backward<false>(context, n, operands, sums, sourceGradient);
+}
+
+}  // namespace
+
+template <class T>
+void normaliseForwardAndAdd(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const SumBehind<T>& sum) {
+  forwardAndAdd(context, n, operands, sum);
 }
 template void normaliseForwardAndAdd<float>(const Context&, const Normalise&, const NormaliseOperands<float>&, const SumBehind<float>&);
 template void normaliseForwardAndAdd<Bfloat16>(const Context&, const Normalise&, const NormaliseOperands<Bfloat16>&,
