@@ -28,16 +28,8 @@ export { freePixels, mapPixels, type MappedPixels } from './system/pixels'
 export { localNetworks, openNetwork, type MpiKind, type Network } from './network/network'
 export { openSlide, type Slide } from './system/slides'
 export type { SectionName } from '../staging/program/program'
-export {
-  openSession,
-  type PixelType,
-  type Image,
-  type ReadPixels,
-  type Session,
-  type SessionOptions,
-  type StepParameters,
-  type ImageWindow
-} from './session/session'
+export { type PixelType, type Image, type ReadPixels, type ImageWindow } from './session/image'
+export { openSession, type Session, type SessionOptions, type StepParameters } from './session/session'
 export { copyTensors, createStepIo, partBytes, type MemoryStepIo, type Numbers, type StepIo } from './session/step-io'
 
 /** Returns the model of a device for staging; only the reference device does without the addon. */

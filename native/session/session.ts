@@ -11,60 +11,9 @@ import { encodeProgram, type EncodedProgram } from './encode'
 import { decodeAnswer, type DeviceError } from '../addon/error'
 import type { Network, NetworkHandle } from '../network/network'
 import type { MappedStepIo } from '../system/disk-buffer'
-import { type MappedPixels, freePixels } from '../system/pixels'
-
-/** Part of an image, in its pixels. */
-export interface ImageWindow {
-  readonly top: number
-  readonly left: number
-  readonly height: number
-  readonly width: number
-}
-
-/** Pixels that are read while a section runs: each window when a kernel needs it, one at a time. */
-export interface ReadPixels {
-  /** Bytes of a window, unless one pixel is more. */
-  readonly windowBytes: number
-  /** What of the file is decoded at a time: windows end where such tiles do. 1x1 of one without. */
-  readonly tile: { readonly height: number; readonly width: number }
-  /**
-   * [height, width, channels] of the window, which are freed then, or one sentence, which fails the
-   * section.
-   */
-  readonly readWindow: (window: ImageWindow) => TE.TaskEither<{ readonly message: string }, Uint8Array>
-}
-
-/** What a channel of a pixel is stored as, in the machine's order of bytes. */
-export type PixelType = 'uint8' | 'uint16' | 'int16' | 'float32'
-
-/**
- * One image, interleaved [height, width, channels], with the crop's corner and what this step does
- * to the crop.
- */
-export interface Image {
-  /** uint8 where absent. */
-  readonly elementType?: PixelType
-  readonly pixels: Uint8Array | MappedPixels | ReadPixels
-  /** Whether the run takes the Uint8Array for its own, and frees it in the end. */
-  readonly isHandedOver?: true
-  readonly height: number
-  readonly width: number
-  readonly channels: number
-  readonly cropTop: number
-  readonly cropLeft: number
-  readonly flipHorizontal: boolean
-  readonly flipVertical: boolean
-  /**
-   * Counter-clockwise, after the flips. For 1 and 3 the crop in the image is as wide as the
-   * network's input is high.
-   */
-  readonly quarterTurns: 0 | 1 | 2 | 3
-  /**
-   * [3, 4] row by row: takes (red, green, blue, 1), each within 0 .. 1, to the new three, clamped
-   * to 0 .. 1. Of 3 channels of uint8 only.
-   */
-  readonly colour?: Float32Array
-}
+import { freePixels } from '../system/pixels'
+import { createPreparations } from './preparations'
+import { type Image, asGiven, pinPixels } from './image'
 
 /**
  * Parameters that change from run to run. `step` counts from 0: steps in the section `step`,
@@ -167,12 +116,7 @@ const timestampsAnswer = decodeAnswer(t.readonlyArray(float64Array))
 const peakAnswer = decodeAnswer(t.number)
 const countAnswer = decodeAnswer(t.number)
 const runAnswer = decodeAnswer(t.number)
-const preparedAnswer = decodeAnswer(t.void)
 const promiseAnswer = decodeAnswer(promise)
-
-const pinPixels = (images: readonly Image[]): void => {
-  for (const { pixels } of images) if (pixels instanceof Uint8Array) markAsUntransferable(pixels.buffer)
-}
 
 /**
  * Buffers that the addon reads and writes off the main thread: given to another thread, they would
@@ -182,31 +126,6 @@ const pin = (stepIo: ArrayBuffer | MappedStepIo, images: readonly Image[]): void
   if (stepIo instanceof ArrayBuffer) markAsUntransferable(stepIo)
   pinPixels(images)
 }
-
-const isRead = (pixels: Image['pixels']): pixels is ReadPixels => 'readWindow' in pixels
-
-/** The image as the addon takes it; `onRefused` is told each sentence in place of pixels. */
-const asGiven =
-  (onRefused: (sentence: string) => void) =>
-  (image: Image): object => {
-    const { pixels } = image
-    if (!isRead(pixels)) return image
-    const { windowBytes, tile, readWindow } = pixels
-    const refuse = (sentence: string): string => (onRefused(sentence), sentence)
-    const read = (top: number, left: number, height: number, width: number, answer: (given: Uint8Array | string) => void): void => {
-      readWindow({ top, left, height, width })().then(
-        E.fold(
-          ({ message }) => answer(refuse(message)),
-          (given) => {
-            answer(given)
-            freePixels(given)
-          }
-        ),
-        (thrown: unknown) => answer(refuse(String(thrown)))
-      )
-    }
-    return { ...image, pixels: { windowBytes, tile, read } }
-  }
 
 const interrupts = new Set<() => void>()
 
@@ -221,23 +140,8 @@ const forgetInterrupt = (interrupt: () => void): void => {
   if (interrupts.size === 0) process.off('exit', interruptAll)
 }
 
-/** Images that were read before the run that is given them. */
-interface Prepared {
-  readonly number: number
-  readonly images: readonly Image[]
-}
-
 const createSession = (native: NativeSession): Session => {
-  let prepared: Prepared | undefined
-  let [preparations, preparing] = [0, Promise.resolve()]
-  /** The number of what was prepared for a run of these images, once; 0 where nothing was. */
-  const takePrepared = (images: readonly Image[]): number => {
-    if (images.length === 0) return 0
-    const found = prepared
-    prepared = undefined
-    const isSame = found?.images.length === images.length && found.images.every((image, index) => image === images[index])
-    return found !== undefined && isSame ? found.number : 0
-  }
+  const preparations = createPreparations(native)
   let closed: readonly [device: number, host: number] | undefined
   const peaks = (): readonly [device: number, host: number] => {
     const bytes = (answer: unknown): number => E.getOrElse(() => 0)(peakAnswer(answer))
@@ -251,7 +155,7 @@ const createSession = (native: NativeSession): Session => {
     run: (section, stepIo, parameters, images) => async () => {
       let refused: string | undefined
       const given = images.map(asGiven((sentence) => (refused = sentence)))
-      const started = promiseAnswer(native.run(section, stepIo, { ...parameters, images: given, prepared: takePrepared(images) }))
+      const started = promiseAnswer(native.run(section, stepIo, { ...parameters, images: given, prepared: preparations.take(images) }))
       if (E.isLeft(started)) return started
       pin(stepIo, images)
       // Node waits for its threads when it exits: end the run rather than hang.
@@ -259,25 +163,13 @@ const createSession = (native: NativeSession): Session => {
       const answer = runAnswer(await started.right)
       forgetInterrupt(interrupt)
       const handedOver = images.flatMap(({ pixels, isHandedOver }) => (isHandedOver && pixels instanceof Uint8Array ? [pixels] : []))
-      if (handedOver.length > 0) await preparing
+      if (handedOver.length > 0) await preparations.settle()
       handedOver.forEach(freePixels)
       // What the device was refused is no fault of the device's.
       return E.mapLeft((error: DeviceError): DeviceError => (error.message === refused ? { ...error, code: 'image' } : error))(answer)
     },
-    prepare: (images) => async () => {
-      if (images.length === 0 || images.some(({ pixels }) => isRead(pixels))) return E.right(undefined)
-      preparations += 1
-      const number = preparations
-      const started = promiseAnswer(native.prepare({ number, images }))
-      if (E.isLeft(started)) return started
-      pinPixels(images)
-      const done = started.right.then(preparedAnswer)
-      preparing = Promise.all([preparing, done]).then(() => undefined)
-      const answer = await done
-      if (E.isRight(answer) && number === preparations) prepared = { number, images }
-      return answer
-    },
-    settle: () => preparing,
+    prepare: preparations.prepare,
+    settle: preparations.settle,
     interrupt,
     measuredPeakBytes: () => peaks()[0],
     measuredHostPeakBytes: () => peaks()[1],

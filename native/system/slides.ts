@@ -5,7 +5,7 @@ import * as t from 'io-ts'
 import { loadAddon } from '../addon/addon'
 import { bytesCodec } from '../addon/codecs'
 import { type DeviceError, decodeAnswer, decodePromised } from '../addon/error'
-import type { ImageWindow } from '../session/session'
+import type { ImageWindow } from '../session/image'
 
 /** A slide that OpenSlide has open; closed when nothing refers to it. */
 export interface Slide {

@@ -16,11 +16,11 @@ import {
   copyTensors,
   createStepIo
 } from '../../native'
-import { type Program, listExchanges } from '../../staging'
+import { listExchanges } from '../../staging'
 import type { Parameter } from '../../staging/graph/graph'
-import { pixelBytes } from '../images/samples'
 import { withResource } from '../tasks/with-resource'
 import { runLeavingToFile } from './leave-to-file'
+import { type NextImages, runPreparing } from './prepare-next'
 import { withReadAhead } from './read-ahead'
 import { noUpdate } from './step-parameters'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
@@ -28,9 +28,6 @@ import { drawParameters } from '../weights/initialise'
 import type { RunRecorder } from './run-recorder'
 import type { Planned } from '../plans/plan-network'
 import { type StartingWeights, type WeightSource, readWeights } from '../weights/weights'
-
-/** The images of the next step, once they are there; none where nobody knows. */
-export type NextImages = Promise<readonly Image[]>
 
 /**
  * A network on its device, ready to run: a session of the native interpreter with the I/O buffers
@@ -189,13 +186,6 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
   )
 }
 
-/** Bytes of host memory that images of the next step take at most. */
-const maxPreparedBytes = 2 ** 28
-
-/** Bytes of the crops of images in a program's input. */
-const cropBytes = ([, , height, width]: Program['input'], images: readonly Image[]): number =>
-  images.reduce((sum, { channels, elementType = 'uint8' }) => sum + height * width * pixelBytes({ channels, elementType }), 0)
-
 const givenBack: Failure = { code: 'device', message: 'the device was given back for a validation, and could not be had again' }
 
 const toRunningNetwork = (
@@ -214,27 +204,12 @@ const toRunningNetwork = (
   // Of the sessions before, which were suspended.
   let [peakBytes, hostPeakBytes, tilesBefore] = [0, 0, 0]
   let millisecondsBefore: readonly number[] = []
-  // What cannot be prepared the next step reads by itself.
-  const prepareIn = (running: Session, images: readonly Image[]): void => {
-    if (opening.device === 'cuda' && cropBytes(program.input, images) <= maxPreparedBytes) void running.prepare(images)()
-  }
-  const run = (
-    section: SectionName,
-    io: StepIo,
-    values: StepParameters,
-    images: readonly Image[],
-    next: NextImages = Promise.resolve([])
-  ): Outcome<number> => {
+  const run = (section: SectionName, io: StepIo, values: StepParameters, images: readonly Image[], next?: NextImages): Outcome<number> => {
     const running = session
     if (running === undefined) return TE.left(givenBack)
     const loading = { ...input, code: program[section]?.code ?? [] }
-    // Begins at once, and so before anything is prepared.
-    const runThenPrepare = (ahead: readonly Image[]) => () => {
-      const ran = running.run(section, io.buffer, values, ahead)()
-      void next.then((following) => prepareIn(running, following))
-      return ran
-    }
-    return withReadAhead(loading, images, (ahead) => TE.mapLeft(deviceFailure)(runThenPrepare(ahead)))
+    const preparing = runPreparing(running, { program, device: opening.device, next })
+    return withReadAhead(loading, images, (ahead) => TE.mapLeft(deviceFailure)(preparing(running.run(section, io.buffer, values, ahead))))
   }
   const recorded = (section: 'step' | 'update', { step: number }: StepParameters) =>
     TE.map((milliseconds: number) => {

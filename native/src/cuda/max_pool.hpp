@@ -1,5 +1,7 @@
 // What the indices of a max pool take, and its gradient.
 #pragma once
+#include <type_traits>
+
 #include "../reference/pooling.hpp"
 #include "context.hpp"
 
@@ -10,6 +12,18 @@ inline bool hasByteIndices(const Pool& p) {
   constexpr std::int64_t places = 255;
   return p.kernelHeight <= places && p.kernelHeight * p.kernelWidth <= places;
 }
+
+// Whether an Index is a byte, a place in a window, and not a pixel.
+template <class Index>
+constexpr bool isPlace = std::is_same_v<Index, std::uint8_t>;
+
+// Windows of 2 x 2 that neither overlap nor leave anything of the input out.
+inline bool tilesInput(const Pool& p) {
+  return p.kernelHeight == 2 && p.kernelWidth == 2 && p.strideHeight == 2 && p.strideWidth == 2 && p.dilationHeight == 1 &&
+         p.dilationWidth == 1 && p.padTop == 0 && p.padLeft == 0 && p.inHeight == 2 * p.outHeight && p.inWidth == 2 * p.outWidth;
+}
+
+inline bool channelsLast(const Pool& p) { return p.layout == Layout::nhwc && p.inChannels > 1; }
 
 // Throws Failure where an index of a large window has no number.
 inline std::size_t maxPoolIndicesBytes(const Pool& p) {
