@@ -39,7 +39,7 @@ struct Node {
   template <class Value>
   void put(Attribute attribute, const std::vector<Value>& written) {
     values[attribute].resize(written.size() * sizeof(Value));
-    std::memcpy(values[attribute].data(), written.data(), written.size() * sizeof(Value));
+    if (!written.empty()) std::memcpy(values[attribute].data(), written.data(), written.size() * sizeof(Value));
   }
 };
 
