@@ -1,4 +1,4 @@
-import { type ConvolutionAlgorithm, type ConvolutionKernel, fewChannelsAlgorithm } from '../../staging'
+import type { ConvolutionAlgorithm, ConvolutionKernel } from '../../staging'
 import type { GpuAnswers, GpuPrecision } from '../../staging/devices/gpu-model'
 import { elementSizes, storedPrecision } from '../../staging/kernels/precision'
 
@@ -24,13 +24,6 @@ const ways = {
   ]
 } as const
 
-/** cuDNN's tensors end there. */
-const mostElements = 2 ** 31
-
-const isRefused = (k: ConvolutionKernel): boolean =>
-  k.algorithm !== fewChannelsAlgorithm &&
-  k.batch * Math.max(k.inChannels * k.inHeight * k.inWidth, k.outChannels * k.outHeight * k.outWidth) >= mostElements
-
 /** Workspace, and a copy of the source where its padding differs on both sides. */
 const bytesOf = (k: ConvolutionKernel, elementBytes: number): number => {
   const [, workspace] = ways[k.kind].find(([number]) => k.algorithm === 16 + number) ?? [0, 0]
@@ -53,7 +46,6 @@ export const gpuDouble = (
       layouts: { input: 'plain', activation: 'plain', weights: { forward: 'plain', backwardData: 'plain' } },
       algorithms: (kernel) => {
         asked.algorithms += 1
-        if (isRefused(kernel)) return []
         return ways[kernel.kind].map(([number]): ConvolutionAlgorithm => {
           const algorithm = 16 + number
           return { algorithm, scratchBytes: bytesOf({ ...kernel, algorithm }, activationBytes) }
@@ -61,7 +53,7 @@ export const gpuDouble = (
       },
       scratchBytes: (kernel) => {
         asked.scratchBytes += 1
-        return isRefused(kernel) ? undefined : bytesOf(kernel, activationBytes)
+        return bytesOf(kernel, activationBytes)
       }
     }
   }

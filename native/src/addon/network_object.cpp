@@ -2,56 +2,16 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "../network/local_network.hpp"
 #include "../network/mpi_network.hpp"
+#include "promised.hpp"
 #include "values.hpp"
 
 namespace tilefold::addon {
 namespace {
-
-// Work with other ranks, off the main thread; a promise of what it finds.
-template <class Found>
-class Promised : public Napi::AsyncWorker {
- public:
-  using Work = std::function<Found()>;
-  using ToValue = Napi::Value (*)(Napi::Env, const Found&);
-  Promised(Napi::Env env, Work work, ToValue toValue)
-      : Napi::AsyncWorker(env), deferred_(Napi::Promise::Deferred::New(env)), work_(std::move(work)), toValue_(toValue) {}
-
-  // Begins it; an AsyncWorker deletes itself when it is done.
-  static Napi::Promise begin(Napi::Env env, Work work, ToValue toValue) {
-    auto promised = std::make_unique<Promised>(env, std::move(work), toValue);
-    const Napi::Promise promise = promised->deferred_.Promise();
-    promised.release()->Queue();
-    return promise;
-  }
-
- protected:
-  void Execute() override {
-    try {
-      found_ = work_();
-    } catch (const std::exception& error) {
-      failure_ = error.what();
-    }
-  }
-
-  void OnOK() override {
-    const Napi::Env env = Env();
-    deferred_.Resolve(failure_ ? failure(env, "device", *failure_) : success(env, toValue_(env, found_)));
-  }
-
- private:
-  Napi::Promise::Deferred deferred_;
-  Work work_;
-  ToValue toValue_;
-  Found found_;
-  std::optional<std::string> failure_;
-};
 
 using Bytes = std::vector<std::byte>;
 

@@ -1,8 +1,11 @@
 #include "session_object.hpp"
 
+#include <variant>
+
 #include "given_images.hpp"
 #include "mapped_buffer_object.hpp"
 #include "network_object.hpp"
+#include "promised.hpp"
 #include "values.hpp"
 
 namespace tilefold::addon {
@@ -88,40 +91,6 @@ class Run : public Napi::AsyncWorker {
   std::optional<std::string> failure_;
 };
 
-// Prepares images off the main thread, and holds on to their buffers meanwhile.
-class Preparation : public Napi::AsyncWorker {
- public:
-  Preparation(Napi::Env env, std::shared_ptr<Session> session, const Napi::Object& given)
-      : Napi::AsyncWorker(env),
-        deferred_(Napi::Promise::Deferred::New(env)),
-        session_(std::move(session)),
-        number_(countOf(given, "number")),
-        images_(env, given) {}
-
-  Napi::Promise promise() const { return deferred_.Promise(); }
-
- protected:
-  void Execute() override {
-    try {
-      session_->prepare(number_, images_.images);
-    } catch (const std::exception& error) {
-      failure_ = error.what();
-    }
-  }
-
-  void OnOK() override {
-    const Napi::Env env = Env();
-    deferred_.Resolve(failure_ ? failure(env, "device", *failure_) : success(env, env.Undefined()));
-  }
-
- private:
-  Napi::Promise::Deferred deferred_;
-  std::shared_ptr<Session> session_;
-  std::uint64_t number_;
-  GivenImages images_;
-  std::optional<std::string> failure_;
-};
-
 // What the session's functions share; close() empties it.
 struct Holder {
   std::shared_ptr<Session> session;
@@ -146,10 +115,13 @@ Napi::Value prepare(const Napi::CallbackInfo& info, const Holder& holder) {
   const Napi::Env env = info.Env();
   return guarded(env, [&]() -> Napi::Value {
     holder.open();
-    auto preparation = std::make_unique<Preparation>(env, holder.session, objectOf(info[0], "what to prepare"));
-    const Napi::Promise promise = preparation->promise();
-    preparation.release()->Queue();
-    return promise;
+    const Napi::Object given = objectOf(info[0], "what to prepare");
+    const auto images = std::make_shared<GivenImages>(env, given);
+    const auto work = [session = holder.session, number = countOf(given, "number"), images] {
+      session->prepare(number, images->images);
+      return std::monostate{};
+    };
+    return Promised<std::monostate>::begin(env, work, [](Napi::Env of, const std::monostate&) { return of.Undefined(); });
   });
 }
 

@@ -1,50 +1,17 @@
 #include "slide_object.hpp"
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "../files/slide.hpp"
+#include "promised.hpp"
 #include "values.hpp"
 
 namespace tilefold::addon {
 namespace {
 
-// One window, read off the main thread into memory of JavaScript's.
-class Reading : public Napi::AsyncWorker {
- public:
-  Reading(Napi::Env env, std::shared_ptr<Slide> slide, std::int32_t level, const ImageWindow& window)
-      : Napi::AsyncWorker(env), deferred_(Napi::Promise::Deferred::New(env)), slide_(std::move(slide)), level_(level), window_(window) {
-    Napi::Uint8Array pixels = Napi::Uint8Array::New(env, static_cast<std::size_t>(window.height * window.width * 3));
-    data_ = pixels.Data();
-    pixels_ = Napi::Persistent(pixels);
-  }
-
-  Napi::Promise promise() const { return deferred_.Promise(); }
-
- protected:
-  void Execute() override {
-    try {
-      slide_->read(level_, window_, data_);
-    } catch (const std::exception& error) {
-      failure_ = error.what();
-    }
-  }
-
-  void OnOK() override {
-    const Napi::Env env = Env();
-    deferred_.Resolve(failure_ ? failure(env, "device", *failure_).As<Napi::Value>() : success(env, pixels_.Value()).As<Napi::Value>());
-  }
-
- private:
-  Napi::Promise::Deferred deferred_;
-  std::shared_ptr<Slide> slide_;
-  std::int32_t level_;
-  ImageWindow window_;
-  Napi::Reference<Napi::Uint8Array> pixels_;
-  std::uint8_t* data_ = nullptr;
-  std::optional<std::string> failure_;
-};
+// Memory of JavaScript's.
+using Pixels = Napi::Reference<Napi::Uint8Array>;
 
 constexpr std::int64_t mostWindowPixels = std::int64_t{1} << 30;
 
@@ -55,10 +22,15 @@ Napi::Value read(const Napi::CallbackInfo& info, const std::shared_ptr<Slide>& s
     const auto count = [&](const char* name) { return static_cast<std::int64_t>(countOf(options, name)); };
     const ImageWindow window{count("top"), count("left"), count("height"), count("width")};
     if (checkedMultiply(window.height, window.width) > mostWindowPixels) throw Failure("a window of a slide is too large");
-    auto reading = std::make_unique<Reading>(env, slide, static_cast<std::int32_t>(count("level")), window);
-    const Napi::Promise promise = reading->promise();
-    reading.release()->Queue();  // an AsyncWorker deletes itself when it is done
-    return promise;
+    const auto level = static_cast<std::int32_t>(count("level"));
+    Napi::Uint8Array array = Napi::Uint8Array::New(env, static_cast<std::size_t>(window.height * window.width * 3));
+    const auto pixels = std::make_shared<Pixels>(Napi::Persistent(array));
+    const auto work = [slide, level, window, pixels, data = array.Data()] {
+      slide->read(level, window, data);
+      return pixels;
+    };
+    return Promised<std::shared_ptr<Pixels>>::begin(
+        env, work, [](Napi::Env, const std::shared_ptr<Pixels>& found) -> Napi::Value { return found->Value(); });
   });
 }
 

@@ -13,10 +13,9 @@ constexpr std::int64_t longestExtent = std::int64_t{1} << 26, mostOutChannels = 
 }  // namespace
 
 bool fitsFewChannels(KernelKind kind, const Convolution& c) {
-  const std::int64_t taps = c.kernelHeight * c.kernelWidth * c.inChannels;
   const bool isKind = kind == KernelKind::convolutionForward || kind == KernelKind::convolutionBackwardWeights;
   const bool isShort = std::max(c.inHeight + c.padTop + c.padBottom, c.inWidth + c.padLeft + c.padRight) <= longestExtent;
-  const bool isSmall = c.inChannels <= mostChannels && std::max(c.kernelHeight, c.kernelWidth) <= mostTaps && taps <= mostTaps;
+  const bool isSmall = c.inChannels <= mostChannels && std::max(c.kernelHeight, c.kernelWidth) <= mostTaps && tapsOf(c) <= mostTaps;
   const bool isInPacks = c.destinationLayout == Layout::nhwc && c.outChannels % channelsAtOnce == 0 && c.outChannels <= mostOutChannels;
   return isKind && c.groups == 1 && isSmall && isInPacks && isShort;
 }

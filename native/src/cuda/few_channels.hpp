@@ -8,7 +8,9 @@
 
 namespace tilefold::cuda {
 
-constexpr std::int64_t mostTaps = 36;  // taps count channels too
+// Taps count channels too.
+constexpr std::int64_t mostTaps = 36;
+inline std::int64_t tapsOf(const Convolution& c) { return c.kernelHeight * c.kernelWidth * c.inChannels; }
 
 // Whether a kernel is one: convolutionForward or convolutionBackwardWeights of up to 4 channels,
 // plain or nhwc, and 36 taps, with an output in nhwc of a multiple of 8 channels.

@@ -59,8 +59,6 @@ struct TapWindows {
   }
 };
 
-inline std::int64_t tapsOf(const Convolution& c) { return c.kernelHeight * c.kernelWidth * c.inChannels; }
-
 template <int n>
 TapWindows<n> windowsOf(const Convolution& c) {
   const bool innermost = c.sourceLayout == Layout::nhwc;

@@ -58,7 +58,8 @@ void normaliseBackwardReduce(const Context& context, const Normalise& n, const N
 // a rectifier of slope 0 with this output.
 template <class T>
 struct PassingGradient {
-  const T *source, *output, *added, *gradient;
+  const T *source, *output, *added;
+  T* gradient;
 
   template <int n>
   __device__ ReduceTerms<T, n> operator()(Pack<float, n>, std::int64_t i) const {
@@ -79,7 +80,8 @@ struct PassingGradient {
 // Of a normalisation without a rectifier.
 template <class T>
 void reducePassingGradient(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const PassingGradient<T>& read,
-                           T* gradient, GradientSums* sums) {
+                           GradientSums* sums) {
+  T* const gradient = read.gradient;
   forEachRowSum<T, reducedAhead>(
       context, "normaliseBackwardReduce", StatisticsRows(n, n.channels, n.perImage), {read.source, read.output, read.added, gradient},
       [=] __device__(const StatisticsRow& row) { return operands.normaliser(n, row.image, row.group).mean; }, read,
@@ -112,7 +114,7 @@ std::function<void()> reduceWith(const Context& context, const Normalise& n, con
     return nullptr;
   const NormaliseOperands<T> operands{own.at<T>(0), own.at<Moments>(1), own.at<float>(2), own.at<float>(3), gradient};
   const PassingGradient<T> read{operands.source, output, added.at<T>(0), gradient};
-  return [&context, n, operands, read, gradient, sums] { reducePassingGradient<T>(context, n, operands, read, gradient, sums); };
+  return [&context, n, operands, read, sums] { reducePassingGradient<T>(context, n, operands, read, sums); };
 }
 
 struct ParametersPart {

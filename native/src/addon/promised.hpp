@@ -1,0 +1,54 @@
+// Work off JavaScript's thread, of which it holds a promise.
+#pragma once
+#include <napi.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "values.hpp"
+
+namespace tilefold::addon {
+
+// A promise of what the work finds. What it captures is made and destroyed on JavaScript's thread.
+template <class Found>
+class Promised : public Napi::AsyncWorker {
+ public:
+  using Work = std::function<Found()>;
+  using ToValue = Napi::Value (*)(Napi::Env, const Found&);
+  Promised(Napi::Env env, Work work, ToValue toValue)
+      : Napi::AsyncWorker(env), deferred_(Napi::Promise::Deferred::New(env)), work_(std::move(work)), toValue_(toValue) {}
+
+  // Begins it; an AsyncWorker deletes itself when it is done.
+  static Napi::Promise begin(Napi::Env env, Work work, ToValue toValue) {
+    auto promised = std::make_unique<Promised>(env, std::move(work), toValue);
+    const Napi::Promise promise = promised->deferred_.Promise();
+    promised.release()->Queue();
+    return promise;
+  }
+
+ protected:
+  void Execute() override {
+    try {
+      found_ = work_();
+    } catch (const std::exception& error) {
+      failure_ = error.what();
+    }
+  }
+
+  void OnOK() override {
+    const Napi::Env env = Env();
+    deferred_.Resolve(failure_ ? failure(env, "device", *failure_) : success(env, toValue_(env, found_)));
+  }
+
+ private:
+  Napi::Promise::Deferred deferred_;
+  Work work_;
+  ToValue toValue_;
+  Found found_;
+  std::optional<std::string> failure_;
+};
+
+}  // namespace tilefold::addon
