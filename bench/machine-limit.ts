@@ -2,11 +2,10 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { createKernelTimer, deviceModel, type DeviceError } from '../native'
-import { productFlops, type Kernel, type Program } from '../staging'
+import { isConvolution, productFlops, type Kernel, type Program } from '../staging'
 import { layoutCode } from '../staging/kernels/layout'
 import { launchCounts } from '../src/plans/program-statistics'
 import { copyOf, kernelBytes } from './kernel-bytes'
-import { flopsInside } from './products-inside'
 import { isWinograd, transformOperations, winogradSaving } from './winograd-work'
 
 /** What a machine does at its best. */
@@ -72,8 +71,22 @@ export const measureRates = (threads: number): E.Either<DeviceError, MachineRate
     )
   )
 
-/** Floating-point operations by Winograd's F(4x4, 3x3), in float32 whatever it reads. */
-const winogradFlops = (kernel: Kernel): number => productFlops(kernel) / winogradSaving + 2 * transformOperations(kernel)
+/** Operations of a direct convolution, those of padding too; none of anything else. */
+const directFlops = (kernel: Kernel): number =>
+  isConvolution(kernel)
+    ? (2 *
+        kernel.batch *
+        kernel.outHeight *
+        kernel.outWidth *
+        kernel.outChannels *
+        kernel.inChannels *
+        kernel.kernelHeight *
+        kernel.kernelWidth) /
+      kernel.groups
+    : 0
+
+/** Operations by Winograd's F(4x4, 3x3), in float32 whatever it reads. */
+const winogradFlops = (kernel: Kernel): number => directFlops(kernel) / winogradSaving + 2 * transformOperations(kernel)
 
 /**
  * Milliseconds of a step on a machine that multiplies and copies at its best in every kernel, each
@@ -82,7 +95,7 @@ const winogradFlops = (kernel: Kernel): number => productFlops(kernel) / winogra
  */
 export const limitMilliseconds = (program: Program, precision: Precision, rates: MachineRates): number => {
   const ofKernel = (kernel: Kernel): number => {
-    const computing = isWinograd(kernel) ? winogradFlops(kernel) / rates.float32 : flopsInside(kernel) / rates[precision]
+    const computing = isWinograd(kernel) ? winogradFlops(kernel) / rates.float32 : productFlops(kernel) / rates[precision]
     return 1000 * Math.max(computing, kernelBytes(kernel, precision) / rates.bytes)
   }
   return [program.step, program.update]

@@ -2,10 +2,13 @@ import { operations } from '../../dsl/internal'
 import { activationElements, layouts, weightElements, type Layout } from './layout'
 import type { ConvolutionKernel, Kernel, KernelOf } from './kernels'
 import { stepNumbers } from '../pointwise/encode'
+import { productsInside } from './products-inside'
 import { winogradProducts } from './winograd-products'
 
 /** Products of matrices, [rows, depth] by [depth, columns], so many of them. */
 export interface Products {
+  /** Floating-point operations, those of padding too. */
+  readonly flops: number
   readonly rows: number
   readonly columns: number
   readonly count: number
@@ -15,7 +18,7 @@ export interface Products {
 
 /** What a launch computes and moves. */
 export interface Work {
-  /** Floating-point operations. */
+  /** Floating-point operations, without products that read padding. */
   readonly flops: number
   /** The products that they are, where they are products. */
   readonly products?: Products
@@ -40,7 +43,7 @@ type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardW
 const withTransforms = 4 / 2.8
 
 /** As products of matrices (Chetlur 2014) whose rows are pixels, or a weight's outputs. */
-const productsOf: { readonly [P in ConvolutionKernel['kind']]: (k: Convolution) => Products } = {
+const productsOf: { readonly [P in ConvolutionKernel['kind']]: (k: Convolution) => Omit<Products, 'flops'> } = {
   convolutionForward: (k) => ({
     rows: k.batch * k.outHeight * k.outWidth,
     columns: k.outChannels / k.groups,
@@ -68,12 +71,10 @@ const convolution = (k: ConvolutionKernel): Work => {
     k.groups
   )
   const outputs = k.batch * k.outChannels * k.outHeight * k.outWidth
+  const pairs = (k.inChannels / k.groups) * k.outChannels
   return {
-    flops:
-      k.algorithm === 1
-        ? 2 * k.inChannels * k.outChannels * winogradProducts(k) * withTransforms
-        : 2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth,
-    products: productsOf[k.kind](k),
+    flops: 2 * pairs * (k.algorithm === 1 ? winogradProducts(k) * withTransforms : productsInside(k)),
+    products: { ...productsOf[k.kind](k), flops: 2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth },
     elements: k.batch * k.inChannels * k.inHeight * k.inWidth + weights + outputs
   }
 }
@@ -82,9 +83,11 @@ const convolution = (k: ConvolutionKernel): Work => {
 const normalisedConvolution = (k: KernelOf<'normalisedConvolutionForward' | 'normalisedConvolutionBackwardWeights'>): Work => {
   const pixels = k.batch * k.height * k.width
   const isForward = k.kind === 'normalisedConvolutionForward'
+  const flops = pixels * k.channels * (2 * k.outChannels + 4)
   return {
-    flops: pixels * k.channels * (2 * k.outChannels + 4),
+    flops,
     products: {
+      flops,
       rows: isForward ? pixels : k.outChannels,
       columns: isForward ? k.outChannels : k.channels,
       count: 1,
@@ -130,16 +133,20 @@ const expressionFlops =
     return { flops: perElement * elements, elements: passes * elements }
   }
 
-const linear = (k: Linear): Work => ({
-  flops: 2 * k.batch * k.inFeatures * k.outFeatures,
-  products: {
-    rows: k.kind === 'linearBackwardWeights' ? k.outFeatures : k.batch,
-    columns: k.kind === 'linearForward' ? k.outFeatures : k.inFeatures,
-    count: 1,
-    isDepthShared: true
-  },
-  elements: k.inFeatures * k.outFeatures + k.batch * (k.inFeatures + k.outFeatures)
-})
+const linear = (k: Linear): Work => {
+  const flops = 2 * k.batch * k.inFeatures * k.outFeatures
+  return {
+    flops,
+    products: {
+      flops,
+      rows: k.kind === 'linearBackwardWeights' ? k.outFeatures : k.batch,
+      columns: k.kind === 'linearForward' ? k.outFeatures : k.inFeatures,
+      count: 1,
+      isDepthShared: true
+    },
+    elements: k.inFeatures * k.outFeatures + k.batch * (k.inFeatures + k.outFeatures)
+  }
+}
 
 const launchedWork =
   (passes: number) =>
@@ -267,8 +274,8 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
 export const workOf = (kernel: Kernel): Work => (work[kernel.kind] as (kernel: Kernel) => Work)(kernel)
 
 /**
- * Floating-point operations of a convolution or a linear layer by direct kernels; none of anything
- * else.
+ * Floating-point operations of a convolution or a linear layer by direct kernels, without products
+ * that read padding; none of anything else.
  */
 export const productFlops = (kernel: Kernel): number => {
   switch (kernel.kind) {

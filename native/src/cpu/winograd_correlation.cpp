@@ -43,16 +43,16 @@ Transformed productTiles(const Correlation& c, const Blocking& blocking) {
 template <class T>
 void storeTile(const Planes& planes, T* plane, const Place& place, const TileSize& size, const Dilation& dilation, const float* products,
                std::int64_t positionStride, const Finish& finish) {
-  T* pixels = plane + place.y * planes.rowStride() + place.x * lanes;
-  const PixelStrides strides{dilation.rows * planes.rowStride(), dilation.columns * lanes};
+  const PixelGrid<T> pixels{plane + place.y * planes.rowStride() + place.x * lanes, dilation.rows * planes.rowStride(),
+                            dilation.columns * lanes};
   const std::int64_t rows = std::min(size.rows, ceilDivide(planes.height - place.y, dilation.rows));
   const std::int64_t columns = std::min(size.columns, ceilDivide(planes.width - place.x, dilation.columns));
-  if (rows == size.rows && columns == size.columns) return restoreTile(products, positionStride, finish, size, pixels, strides);
+  if (rows == size.rows && columns == size.columns) return restoreTile(products, positionStride, finish, size, pixels);
   alignas(64) T whole[step * step * lanes];
-  restoreTile(products, positionStride, finish, size, whole, {step * lanes, lanes});
+  restoreTile(products, positionStride, finish, size, PixelGrid<T>{whole, step * lanes, lanes});
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j)
-      std::memcpy(static_cast<void*>(pixels + i * strides.row + j * strides.pixel), whole + (i * step + j) * lanes, lanes * sizeof(T));
+      std::memcpy(static_cast<void*>(pixels(i, j)), whole + (i * step + j) * lanes, lanes * sizeof(T));
 }
 
 // One chunk of the result's channels for a block of tiles.

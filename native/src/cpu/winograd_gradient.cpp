@@ -68,17 +68,17 @@ void transformGradients(const Gradient& g, const T* gradient, const Block& tiles
   const std::int64_t vectors = pair.outs / lanes;
   for (std::int64_t v = 0; v < vectors; ++v) {
     alignas(64) float sum[lanes] = {};
-    for (std::int64_t tile = 0; tile < tiles.groups() * groupTiles; ++tile) {
-      float* to = transformed + (tile * vectors + v) * lanes;
-      if (tile >= tiles.count()) {
-        clear(to, layout.positionStride());
-        continue;
-      }
-      const Place& place = tiles[tile];
-      const Pixels<T> from(g.destination, gradient + g.destination.at(place.image, pair.outBlock + v), place.y, place.x, tiles.size(),
-                           g.windows.dilation);
-      transformGradient(from.first, from.strides, tiles.size(), to, layout.positionStride(), sum);
-    }
+    const auto at = [&](std::int64_t tile) { return transformed + (tile * vectors + v) * lanes; };
+    forEachTile<T>(
+        tiles, tiles.size(),
+        [&](const Place& place, Pixels<T>& from) {
+          from.find(g.destination, gradient + g.destination.at(place.image, pair.outBlock + v), place.y, place.x, tiles.size(),
+                    g.windows.dilation);
+        },
+        [&](std::int64_t tile, const Pixels<T>& from) {
+          from.with([&](const auto& pixels) { transformGradient(pixels, tiles.size(), at(tile), layout.positionStride(), sum); });
+        });
+    for (std::int64_t tile = tiles.count(); tile < tiles.groups() * groupTiles; ++tile) clear(at(tile), layout.positionStride());
     for (std::int64_t lane = 0; lane < lanes; ++lane) biasTotals[v * lanes + lane] += static_cast<double>(sum[lane]);
   }
 }

@@ -184,44 +184,42 @@ void forTile(const TileSize& size, Body body, Arguments... arguments) {
 
 }  // namespace
 
-template <class T>
-void transformWindow(const T* pixels, const PixelStrides& strides, const TileSize& size, float* transformed, std::int64_t positionStride) {
+template <class Pixels>
+void transformWindow(const Pixels& pixels, const TileSize& size, float* transformed, std::int64_t positionStride) {
   forTile(
       size,
-      [](auto rows, auto columns, auto pixels, auto strides, auto transformed, auto positionStride) TILEFOLD_INLINED {
+      [](auto rows, auto columns, auto pixels, auto transformed, auto positionStride) TILEFOLD_INLINED {
         constexpr int Rows = rows, Columns = columns;
         transformBothWays<Rows + 2, Rows + 2, Columns + 2, Columns + 2>(
-            [=](int i, int j) { return pixels + i * strides.row + j * strides.pixel; }, toPoints<Rows>, toPoints<Columns>,
+            *pixels, toPoints<Rows>, toPoints<Columns>,
             [=](int i, int j, const Vector& value) {
               at(transformed + (pointAt<Rows>(i) * 6 + pointAt<Columns>(j)) * positionStride) = value;
             });
       },
-      pixels, strides, transformed, positionStride);
+      &pixels, transformed, positionStride);
 }
 
-template <class T>
-void transformGradient(const T* pixels, const PixelStrides& strides, const TileSize& size, float* transformed, std::int64_t positionStride,
-                       float* sum) {
+template <class Pixels>
+void transformGradient(const Pixels& pixels, const TileSize& size, float* transformed, std::int64_t positionStride, float* sum) {
   forTile(
       size,
-      [](auto rows, auto columns, auto pixels, auto strides, auto transformed, auto positionStride, auto sum) TILEFOLD_INLINED {
+      [](auto rows, auto columns, auto pixels, auto transformed, auto positionStride, auto sum) TILEFOLD_INLINED {
         constexpr int Rows = rows, Columns = columns;
         Vector total = at(sum);
         for (int i = 0; i < Rows; ++i) {
-          const auto* row = pixels + i * strides.row;
-          Vector ofRow = at(row) + at(row + strides.pixel);
-          if constexpr (Columns == 4) ofRow += at(row + 2 * strides.pixel) + at(row + 3 * strides.pixel);
-          if constexpr (Columns == 3) ofRow += at(row + 2 * strides.pixel);
+          Vector ofRow = at((*pixels)(i, 0)) + at((*pixels)(i, 1));
+          if constexpr (Columns == 4) ofRow += at((*pixels)(i, 2)) + at((*pixels)(i, 3));
+          if constexpr (Columns == 3) ofRow += at((*pixels)(i, 2));
           total += ofRow;
         }
         at(sum) = total;
         transformBothWays<Rows, Rows + 2, Columns, Columns + 2>(
-            [=](int i, int j) { return pixels + i * strides.row + j * strides.pixel; }, gradientToPoints<Rows>, gradientToPoints<Columns>,
+            *pixels, gradientToPoints<Rows>, gradientToPoints<Columns>,
             [=](int i, int j, const Vector& value) {
               at(transformed + (pointAt<Rows>(i) * 6 + pointAt<Columns>(j)) * positionStride) = value;
             });
       },
-      pixels, strides, transformed, positionStride, sum);
+      &pixels, transformed, positionStride, sum);
 }
 
 void transformTaps(const float* weights, std::int64_t count, float* transformed, std::int64_t positionStride) {
@@ -236,25 +234,25 @@ void transformTaps(const float* weights, std::int64_t count, float* transformed,
 }
 
 template <class T>
-void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, const TileSize& size, T* pixels,
-                 const PixelStrides& strides) {
+void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, const TileSize& size,
+                 const PixelGrid<T>& pixels) {
   forTile(
       size,
-      [](auto rows, auto columns, auto products, auto positionStride, auto start, auto slope, auto pixels, auto strides) TILEFOLD_INLINED {
+      [](auto rows, auto columns, auto products, auto positionStride, auto start, auto slope, auto pixels) TILEFOLD_INLINED {
         constexpr int Rows = rows, Columns = columns;
         transformBothWays<Rows + 2, Rows, Columns + 2, Columns>(
             [=](int i, int j) { return products + (pointAt<Rows>(i) * 6 + pointAt<Columns>(j)) * positionStride; }, fromPoints<Rows>,
             fromPoints<Columns>,
-            [=](int i, int j, const Vector& value) { put(pixels + i * strides.row + j * strides.pixel, value + at(start)); });
+            [=](int i, int j, const Vector& value) { put(pixels(i, j), value + at(start)); });
         if (slope == 1) return;
         for (int i = 0; i < Rows; ++i)
           for (int j = 0; j < Columns; ++j) {
-            auto* pixel = pixels + i * strides.row + j * strides.pixel;
+            auto* pixel = pixels(i, j);
             const auto value = [=](std::int64_t k) -> float { return pixel[k]; };
             rectifyEach(lanes, slope, value, value, pixel);
           }
       },
-      products, positionStride, finish.start, finish.slope, pixels, strides);
+      products, positionStride, finish.start, finish.slope, pixels);
 }
 
 void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride) {
@@ -269,12 +267,15 @@ void restoreTaps(const float* products, std::int64_t positionStride, double* sum
       products, positionStride, sums, tapStride);
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                                  \
-  template void transformWindow(const T*, const PixelStrides&, const TileSize&, float*, std::int64_t);           \
-  template void transformGradient(const T*, const PixelStrides&, const TileSize&, float*, std::int64_t, float*); \
-  template void restoreTile(const float*, std::int64_t, const Finish&, const TileSize&, T*, const PixelStrides&);
-TILEFOLD_INSTANTIATE(float)
-TILEFOLD_INSTANTIATE(Bfloat16)
+#define TILEFOLD_INSTANTIATE(Pixels)                                                                        \
+  template void transformWindow(const Pixels&, const TileSize&, float*, std::int64_t);                      \
+  template void transformGradient(const Pixels&, const TileSize&, float*, std::int64_t, float*);
+TILEFOLD_INSTANTIATE(PixelGrid<const float>)
+TILEFOLD_INSTANTIATE(PixelGrid<const Bfloat16>)
+TILEFOLD_INSTANTIATE(PixelAddresses<float>)
+TILEFOLD_INSTANTIATE(PixelAddresses<Bfloat16>)
 #undef TILEFOLD_INSTANTIATE
+template void restoreTile(const float*, std::int64_t, const Finish&, const TileSize&, const PixelGrid<float>&);
+template void restoreTile(const float*, std::int64_t, const Finish&, const TileSize&, const PixelGrid<Bfloat16>&);
 
 }  // namespace tilefold::cpu::winograd

@@ -21,9 +21,18 @@ constexpr std::int64_t groupTiles = 6;  // tiles that a product takes at once
 constexpr std::int64_t maxVectors = 4;  // vectors of result channels that it takes at once
 constexpr std::int64_t groupFloats = groupTiles * lanes;
 
-// Elements from a pixel to the one below, and to the one beside it.
-struct PixelStrides {
-  std::int64_t row, pixel;
+// Where the 16 channels of each pixel of a window are: as far apart as they lie in a plane, or each
+// by itself. T: float or Bfloat16.
+template <class T>
+struct PixelGrid {
+  T* first;
+  std::int64_t below, beside;  // elements to the next pixel
+  T* operator()(std::int64_t i, std::int64_t j) const { return first + i * below + j * beside; }
+};
+template <class T>
+struct PixelAddresses {
+  const T* at[window][window];
+  const T* operator()(std::int64_t i, std::int64_t j) const { return at[i][j]; }
 };
 
 // Pixels of a tile's result.
@@ -36,15 +45,14 @@ inline bool hasPosition(const TileSize& size, std::int64_t position) {
   return has(size.rows, position / window) && has(size.columns, position % window);
 }
 
-// The window of a tile, which has 2 rows and columns more, of 16 channels -> one vector a position,
-// `positionStride` floats apart. T, of pixels: float or Bfloat16.
-template <class T>
-void transformWindow(const T* pixels, const PixelStrides& strides, const TileSize& size, float* transformed, std::int64_t positionStride);
+// The window of a tile, which has 2 rows and columns more -> one vector a position,
+// `positionStride` floats apart. Pixels: a PixelGrid or PixelAddresses, of constants.
+template <class Pixels>
+void transformWindow(const Pixels& pixels, const TileSize& size, float* transformed, std::int64_t positionStride);
 // A tile of a gradient likewise, by the transpose of `restoreTile`. Adds the pixels to `sum`
 // (16 floats).
-template <class T>
-void transformGradient(const T* pixels, const PixelStrides& strides, const TileSize& size, float* transformed,
-                       std::int64_t positionStride, float* sum);
+template <class Pixels>
+void transformGradient(const Pixels& pixels, const TileSize& size, float* transformed, std::int64_t positionStride, float* sum);
 // `count` times 9 taps of 16 pairs of channels, 16 floats each; at a position they lie one after
 // the other.
 void transformTaps(const float* weights, std::int64_t count, float* transformed, std::int64_t positionStride);
@@ -55,8 +63,8 @@ struct Finish {
 };
 // Products at the positions -> a tile of pixels.
 template <class T>
-void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, const TileSize& size, T* pixels,
-                 const PixelStrides& strides);
+void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, const TileSize& size,
+                 const PixelGrid<T>& pixels);
 // Products at the positions -> 9 taps, added in double: sums[tap * tapStride + lane].
 void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride);
 

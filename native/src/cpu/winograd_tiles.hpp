@@ -127,40 +127,47 @@ class Block {
 };
 
 // Pixels of one block of channels, as far apart as the kernel's taps, at most `window` along each
-// axis: where they are, or a copy with zeros for those outside the plane.
+// axis; zeros stand for those outside the plane.
 template <class T>
 class Pixels {
  public:
-  Pixels(const Planes& planes, const T* plane, std::int64_t y, std::int64_t x, const TileSize& size, const Dilation& dilation) {
+  void find(const Planes& planes, const T* plane, std::int64_t y, std::int64_t x, const TileSize& size, const Dilation& dilation) {
+    const std::int64_t below = dilation.rows * planes.rowStride(), beside = dilation.columns * lanes;
     const auto isInside = [](std::int64_t first, std::int64_t count, std::int64_t by, std::int64_t extent) {
       return first >= 0 && first + (count - 1) * by < extent;
     };
-    if (isInside(y, size.rows, dilation.rows, planes.height) && isInside(x, size.columns, dilation.columns, planes.width)) {
-      first = plane + y * planes.rowStride() + x * lanes;
-      strides = {dilation.rows * planes.rowStride(), dilation.columns * lanes};
+    isWhole_ = isInside(y, size.rows, dilation.rows, planes.height) && isInside(x, size.columns, dilation.columns, planes.width);
+    if (isWhole_) {
+      grid_ = {plane + y * planes.rowStride() + x * lanes, below, beside};
       return;
     }
-    std::memset(static_cast<void*>(copy_), 0, sizeof(copy_));
-    for (std::int64_t i = 0; i < size.rows; ++i) {
-      const std::int64_t row = y + i * dilation.rows;
-      if (row < 0 || row >= planes.height) continue;
+    alignas(64) static constexpr T zeros[lanes] = {};
+    for (std::int64_t i = 0; i < size.rows; ++i)
       for (std::int64_t j = 0; j < size.columns; ++j) {
-        const std::int64_t column = x + j * dilation.columns;
-        if (column < 0 || column >= planes.width) continue;
-        std::memcpy(static_cast<void*>(copy_ + (i * window + j) * lanes), plane + row * planes.rowStride() + column * lanes, lanes * sizeof(T));
+        const std::int64_t row = y + i * dilation.rows, column = x + j * dilation.columns;
+        const bool has = row >= 0 && row < planes.height && column >= 0 && column < planes.width;
+        addresses_.at[i][j] = has ? plane + row * planes.rowStride() + column * lanes : zeros;
       }
-    }
-    first = copy_;
-    strides = {window * lanes, lanes};
   }
-  Pixels(const Pixels&) = delete;
-  Pixels& operator=(const Pixels&) = delete;
-
-  const T* first;
-  PixelStrides strides;
+  // use(PixelGrid) or use(PixelAddresses).
+  template <class Use>
+  void with(const Use& use) const {
+    if (isWhole_)
+      use(grid_);
+    else
+      use(addresses_);
+  }
+  void prefetch(const TileSize& size) const {
+    with([&](const auto& pixels) {
+      for (std::int64_t i = 0; i < size.rows; ++i)
+        for (std::int64_t j = 0; j < size.columns; ++j) __builtin_prefetch(pixels(i, j));
+    });
+  }
 
  private:
-  alignas(64) T copy_[window * window * lanes];
+  bool isWhole_ = false;
+  PixelGrid<const T> grid_;
+  PixelAddresses<T> addresses_;
 };
 
 // Where the transforms of a block's tiles lie: [position][group of tiles][block of channels][tile
@@ -185,18 +192,39 @@ struct Windows {
   Dilation dilation;
 };
 
+// Runs use(tile, pixels) for each tile, whose pixels are found and fetched while the one before is
+// used.
+template <class T, class Find, class Use>
+void forEachTile(const Block& tiles, const TileSize& read, const Find& find, const Use& use) {
+  Pixels<T> pixels[2];
+  find(tiles[0], pixels[0]);
+  for (std::int64_t tile = 0; tile < tiles.count(); ++tile) {
+    if (tile + 1 < tiles.count()) {
+      Pixels<T>& next = pixels[(tile + 1) % 2];
+      find(tiles[tile + 1], next);
+      next.prefetch(read);
+    }
+    use(tile, pixels[tile % 2]);
+  }
+}
+
 // Transforms one block of channels of each tile's window; the tiles that are missing in the last
 // group become zero.
 template <class T>
 void transformBlock(const Planes& planes, const T* pixels, const Block& tiles, const Windows& windows, std::int64_t channelBlock,
                     const Transformed& layout, std::int64_t layoutBlock, float* transformed) {
   const TileSize size = tiles.size(), read{size.rows + 2, size.columns + 2};
-  for (std::int64_t tile = 0; tile < tiles.count(); ++tile) {
-    const Place& place = tiles[tile];
-    const Pixels<T> from(planes, pixels + planes.at(place.image, channelBlock), place.y - windows.padTop, place.x - windows.padLeft, read,
-                         windows.dilation);
-    transformWindow(from.first, from.strides, size, transformed + layout.at(tile, layoutBlock), layout.positionStride());
-  }
+  forEachTile<T>(
+      tiles, read,
+      [&](const Place& place, Pixels<T>& from) {
+        from.find(planes, pixels + planes.at(place.image, channelBlock), place.y - windows.padTop, place.x - windows.padLeft, read,
+                  windows.dilation);
+      },
+      [&](std::int64_t tile, const Pixels<T>& from) {
+        from.with([&](const auto& pixels) {
+          transformWindow(pixels, size, transformed + layout.at(tile, layoutBlock), layout.positionStride());
+        });
+      });
   for (std::int64_t tile = tiles.count(); tile < tiles.groups() * groupTiles; ++tile)
     clear(transformed + layout.at(tile, layoutBlock), layout.positionStride());
 }
