@@ -15,7 +15,7 @@ import { launchedKernels } from './wanted-kernels'
 import type { Watching } from './watching'
 
 /** Launches up to a second, of what a plan may spend many seconds in. */
-const profileLimit: TimeLimit = { milliseconds: 85_000, longestLaunch: { convolution: 1000, other: 200 } }
+const profileLimit: TimeLimit = { milliseconds: 80_000, longestLaunch: { convolution: 1000, other: 200 } }
 
 /** A model on a device, whose kernels are to be measured. */
 interface MeasuredModel extends Watching {

@@ -1,4 +1,5 @@
 import { type SearchResult, branchAndBound } from './branch-and-bound'
+import { createEjectionSearch } from './ejection-search'
 import type { SectionedBuffers } from './section-load'
 import { createSectionSearch } from './section-search'
 
@@ -28,6 +29,9 @@ const sharpnesses = [1, 1 / 2]
 /** Steps of the shortest search for each buffer. */
 const stepsForBuffer = 5
 
+/** Likewise by ejection, after rounds 1, 2, 4 and so on, each time twice as many. */
+const ejectionStepsForBuffer = 15
+
 /** Steps of branch-and-bound that take as long as one of a search by sections. */
 export const stepsOfSectionStep = 10
 
@@ -48,14 +52,16 @@ const branchAndBoundBy = (buffers: SectionedBuffers, preference: Float64Array, c
 
 /**
  * Searches for offsets within a capacity again and again, with other preferences: long lives, large
- * areas or many bytes first, with some noise; by sections and by branch-and-bound in turn. Some
- * find in moments what others never would, so most searches are short (Gomes 1998). Deterministic;
- * steps are those of searches by sections.
+ * areas or many bytes first, with some noise; by sections, by branch-and-bound and by ejection in
+ * turn. Some find in moments what others never would, so most searches are short (Gomes 1998).
+ * Deterministic; steps are those of searches by sections.
  */
 export const searchWithRestarts = (buffers: SectionedBuffers, capacity: number, stepLimit: number): SearchResult => {
   const { from, to, bytes } = buffers
   const search = createSectionSearch(buffers, capacity)
   const noise = createNoise()
+  const ejectionNoise = createNoise()
+  const ejecting = createEjectionSearch(buffers, capacity, ejectionNoise)
   const traits: readonly ((buffer: number) => number)[] = [
     (buffer) => (to[buffer]! - from[buffer]!) * bytes[buffer]!,
     (buffer) => bytes[buffer]!,
@@ -65,8 +71,10 @@ export const searchWithRestarts = (buffers: SectionedBuffers, capacity: number, 
   for (let round = 1; ; round++) {
     const sharpness = sharpnesses[round % sharpnesses.length]!
     const most = round === 1 ? 0 : mostNoise * noise()
+    const preferenceBy = (trait: (buffer: number) => number, noise: () => number): Float64Array =>
+      Float64Array.from(bytes, (_, buffer) => trait(buffer) * (1 + most * (2 * noise() - 1)))
     for (const trait of traits) {
-      const preference = Float64Array.from(bytes, (_, buffer) => trait(buffer) * (1 + most * (2 * noise() - 1)))
+      const preference = preferenceBy(trait, noise)
       const limit = Math.min(stepsForBuffer * luby(round) * bytes.length, stepLimit - steps)
       const bySections = search({ preference, sharpness, stepLimit: limit })
       steps += bySections.steps
@@ -76,5 +84,10 @@ export const searchWithRestarts = (buffers: SectionedBuffers, capacity: number, 
       steps += Math.ceil(byOffsets.steps / stepsOfSectionStep)
       if (byOffsets.verdict !== 'limit' || steps >= stepLimit) return { ...byOffsets, steps }
     }
+    if (!Number.isInteger(Math.log2(round))) continue
+    const limit = Math.min(ejectionStepsForBuffer * round * bytes.length, stepLimit - steps)
+    const byEjection = ejecting({ preference: preferenceBy(traits[0]!, ejectionNoise), stepLimit: limit })
+    steps += byEjection.steps
+    if (byEjection.verdict !== 'limit' || steps >= stepLimit) return { ...byEjection, steps }
   }
 }

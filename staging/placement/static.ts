@@ -26,7 +26,7 @@ const preferences: readonly (readonly Trait[])[] = [
 ]
 
 /** Steps to try by default: a search of at most some tens of seconds, for any number of buffers. */
-const defaultStepLimit = (buffers: number): number => Math.ceil(4e9 / Math.max(buffers, 200))
+const defaultStepLimit = (buffers: number): number => Math.ceil(5e9 / Math.max(buffers, 200))
 
 /**
  * Steps that a search gets before restarts are tried: with fewer, as for Programs, there are none.

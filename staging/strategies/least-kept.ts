@@ -27,26 +27,33 @@ export const keptBytesEstimator = (
   const [sizes, readBytes] = [outputBytes(scope), readBytesEstimator(scope)]
   return (segments, onHost) => {
     // Ranks that share rows have parts of them.
-    if (graph.shard !== undefined) return { bytes: 0, tensors: 0 }
+    if (graph.shard !== undefined) return { bytes: 0, tensors: 0, idle: new Set() }
     const madeAgain = new Set(
       segments.flatMap((segment) => (segment.rematerialize === true ? boundaryTensors(graph, segment).outputs : []))
     )
     const kept = new Set<number>()
+    const readAgain = new Set<number>()
+    const idle = new Set<Segment>()
     let [bytes, tensors] = [0, 0]
-    for (const segment of segments) {
+    for (const segment of [...segments].reverse()) {
       const { from, to, recompute } = segment
+      if (segment.rematerialize === true && !boundaryTensors(graph, segment).outputs.some((tensor) => readAgain.has(tensor)))
+        idle.add(segment)
+      const learns = scope.requiresGrad.slice(from + 1, to + 1).some((wants) => wants)
       const { isRead, readsInput } = segmentPasses(scope, segment, onHost)(recompute ? 'recompute' : 'keep')
       const reads = (tensor: number): boolean =>
         recompute ? isRead(tensor) : graph.readers[tensor]!.some((reader) => from <= reader && reader < to && readsInput(reader))
-      for (const tensor of boundaryTensors(graph, segment).inputs)
+      for (const tensor of boundaryTensors(graph, segment).inputs) {
+        if (recompute && learns && isRead(tensor)) readAgain.add(tensor)
         if (tensor > 0 && !onHost.has(tensor) && !madeAgain.has(tensor) && reads(tensor)) kept.add(tensor)
+      }
       if (recompute || tileCount(segment.grid) > 1) continue
       const { own, count } = readBytes(segment)
       bytes += own
       tensors += count
     }
     kept.forEach((tensor) => (bytes += sizes[tensor - 1]!))
-    return { bytes, tensors: tensors + kept.size }
+    return { bytes, tensors: tensors + kept.size, idle }
   }
 }
 
@@ -70,13 +77,15 @@ export const aboutNanoseconds = (
   onHost: ReadonlySet<number>
 ): ((deviceBytes: number) => number) => {
   const { linkBytesPerSecond: link, copyBytesPerSecond: copies = untaken } = device
+  const kept = lazy(() => keptBytes(segments, onHost))
   // What waits for loads or bands by itself may wait for less in a step.
   const leastOf = (segment: Segment): number => {
     const isWaiting = segment.prefetch === true || endsOnHost(graph, segment, onHost).length > 0
-    return estimate(segment, onHost)!.nanoseconds() / (isWaiting ? waitMargin : 1)
+    const { rematerialize: _, ...once } = segment
+    const run = segment.rematerialize === true && kept().idle.has(segment) ? once : segment
+    return estimate(run, onHost)!.nanoseconds() / (isWaiting ? waitMargin : 1)
   }
   const computing = lazy(() => segments.reduce((sum, segment) => sum + leastOf(segment), 0))
-  const kept = lazy(() => keptBytes(segments, onHost))
   return (deviceBytes) => {
     const { bytes, tensors } = kept()
     // Bytes of padding are freed, but not moved; each transfer may be rounded to a nanosecond less.

@@ -3,6 +3,7 @@ import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { memoizePerObject } from '../memoize'
 import { alignUp } from '../placement/placement'
+import { endsOnHost } from '../plans/host-tensors'
 import type { Segment } from '../plans/plan'
 import { outputBytes } from './find-segments'
 import type { Search, Segmentation } from './strategy'
@@ -23,7 +24,8 @@ const createEstimator = ({ graph, device, persistentBytes, estimate }: Search) =
       return Math.max(forwardBytes, through.reduce((sum, tensor) => sum + alignUp(sizes[tensor - 1]!), 0) + bytesWithGradients)
     }
     // What is kept of a segment may wait on the host, even while others of its layers run.
-    const again = segments.filter((segment) => segment.recompute && learns(segment))
+    // Of what passes in bands more may be counted than lives at once.
+    const again = segments.filter((segment) => segment.recompute && learns(segment) && endsOnHost(graph, segment, onHost).length === 0)
     return persistentBytes + again.reduce((most, segment) => Math.max(most, ownOf(segment)), 0)
   }
 }

@@ -30,6 +30,8 @@ export type Variants = (span: Span) => readonly Variant[]
 export interface KeptBytes {
   readonly bytes: number
   readonly tensors: number
+  /** Segments that may run forward again, of which nothing is read then, so that they do not. */
+  readonly idle: ReadonlySet<Segment>
 }
 
 /** The questions that a strategy may ask while it decides. */

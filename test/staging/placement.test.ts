@@ -229,6 +229,12 @@ const easyCuts: readonly Cut[] = [40, 100].flatMap((timepoints) =>
   [0, 0.02, 0.05].flatMap((slack) => [1, 2].map((seed): Cut => [100, timepoints, slack, seed]))
 )
 
+/** Ejection alone finds these in seconds. */
+const ejectionCuts: readonly Cut[] = [
+  [150, 100, 0, 3],
+  [150, 100, 0.05, 3]
+]
+
 const seeded = (buffers: number, timepoints: number, slack: number): readonly Cut[] =>
   [1, 2, 3].map((seed): Cut => [buffers, timepoints, slack, seed])
 
@@ -239,10 +245,11 @@ const hardCuts: readonly Cut[] = [
   ...seeded(150, 100, 0.05),
   ...seeded(200, 40, 0.05),
   ...seeded(200, 100, 0.05),
-  ...seeded(300, 40, 0.05)
+  ...seeded(300, 40, 0.05),
+  ...seeded(300, 100, 0.05)
 ]
 
-for (const cut of [...easyCuts, ...(inSystems ? hardCuts : [])]) {
+for (const cut of [...easyCuts, ...ejectionCuts, ...(inSystems ? hardCuts : [])]) {
   const { name, lifetimes, capacity } = cutOf(cut)
   test(`static finds room within the capacity for ${name}`, () => {
     const placed = allocators.static(lifetimes, { alignment: 1, capacity })
