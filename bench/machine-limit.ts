@@ -2,8 +2,9 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { createKernelTimer, deviceModel, type DeviceError } from '../native'
-import { isConvolution, productFlops, type Kernel, type Program } from '../staging'
+import { productFlops, type Kernel, type Program } from '../staging'
 import { layoutCode } from '../staging/kernels/layout'
+import { workOf } from '../staging/kernels/work'
 import { launchCounts } from '../src/plans/program-statistics'
 import { copyOf, kernelBytes } from './kernel-bytes'
 import { isWinograd, transformOperations, winogradSaving } from './winograd-work'
@@ -71,22 +72,8 @@ export const measureRates = (threads: number): E.Either<DeviceError, MachineRate
     )
   )
 
-/** Operations of a direct convolution, those of padding too; none of anything else. */
-const directFlops = (kernel: Kernel): number =>
-  isConvolution(kernel)
-    ? (2 *
-        kernel.batch *
-        kernel.outHeight *
-        kernel.outWidth *
-        kernel.outChannels *
-        kernel.inChannels *
-        kernel.kernelHeight *
-        kernel.kernelWidth) /
-      kernel.groups
-    : 0
-
-/** Operations by Winograd's F(4x4, 3x3), in float32 whatever it reads. */
-const winogradFlops = (kernel: Kernel): number => directFlops(kernel) / winogradSaving + 2 * transformOperations(kernel)
+/** Floating-point operations by Winograd's F(4x4, 3x3), in float32 whatever it reads. */
+const winogradFlops = (kernel: Kernel): number => productFlops(kernel) / winogradSaving + 2 * transformOperations(kernel)
 
 /**
  * Milliseconds of a step on a machine that multiplies and copies at its best in every kernel, each
@@ -95,7 +82,9 @@ const winogradFlops = (kernel: Kernel): number => directFlops(kernel) / winograd
  */
 export const limitMilliseconds = (program: Program, precision: Precision, rates: MachineRates): number => {
   const ofKernel = (kernel: Kernel): number => {
-    const computing = isWinograd(kernel) ? winogradFlops(kernel) / rates.float32 : productFlops(kernel) / rates[precision]
+    const computing = isWinograd(kernel)
+      ? winogradFlops(kernel) / rates.float32
+      : (productFlops(kernel) - (workOf(kernel).paddingFlops ?? 0)) / rates[precision]
     return 1000 * Math.max(computing, kernelBytes(kernel, precision) / rates.bytes)
   }
   return [program.step, program.update]

@@ -29,7 +29,8 @@ const peakFlops = (instructionSet: string, precision: CpuPrecision): number => {
 const makeRates = (instructionSet: string, precision: CpuPrecision, threads: number): Rates => ({
   flopsPerSecond: threads * peakFlops(instructionSet, precision),
   bytesPerSecond: Math.min(threads, 4) * 1.2e10,
-  launchSeconds: 5e-6
+  launchSeconds: 5e-6,
+  skipsPadding: true
 })
 
 const makeModel = (device: NativeDevice, precision: CpuPrecision, instructionSet: string, threads: number): DeviceModel => {

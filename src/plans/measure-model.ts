@@ -14,7 +14,10 @@ import type { RunnableSetup } from './setup'
 import { launchedKernels } from './wanted-kernels'
 import type { Watching } from './watching'
 
-/** Launches up to a second, of what a plan may spend many seconds in. */
+/**
+ * Launches up to a second, of what a plan may spend many seconds in. Ten of the 90 seconds are left
+ * for plans and for what takes longer than expected.
+ */
 const profileLimit: TimeLimit = { milliseconds: 80_000, longestLaunch: { convolution: 1000, other: 200 } }
 
 /** A model on a device, whose kernels are to be measured. */

@@ -17,7 +17,7 @@ const pairsInside = ({ in: extent, out, kernel, stride, dilation, padBefore }: A
  * Products of a pair of channels in a direct convolution, without those that read padding: by
  * dilations of half an image those are most.
  */
-export const productsInside = (k: Omit<ConvolutionKernel, 'kind'>): number =>
+export const productsInside = (k: ConvolutionKernel): number =>
   k.batch *
   pairsInside({
     in: k.inHeight,

@@ -12,6 +12,8 @@ export interface Rates {
   readonly launchSeconds: number
   /** A GPU's multiprocessors; absent where products are as fast at any size. */
   readonly multiprocessors?: number
+  /** Whether convolutions leave out products that read padding. */
+  readonly skipsPadding?: boolean
 }
 
 /** Rows and columns that a multiprocessor makes at a time; shares of a product's depth at most. */
@@ -19,10 +21,10 @@ const blockSide = 128
 const mostShares = 8
 
 /**
- * Floating-point operations in whose time products are done by multiprocessors, which multiply
- * padding too: while the last blocks are made, those without one wait (wave quantisation).
+ * Floating-point operations in whose time a product of so many is done: while the last blocks of
+ * it are made, multiprocessors without one wait (wave quantisation).
  */
-const occupiedFlops = ({ flops, rows, columns, count, isDepthShared }: Products, multiprocessors: number): number => {
+const occupiedFlops = (flops: number, { rows, columns, count, isDepthShared }: Products, multiprocessors: number): number => {
   const blocks = count * Math.ceil(rows / blockSide) * Math.ceil(columns / blockSide)
   const shares = isDepthShared ? Math.min(mostShares, Math.max(1, Math.floor(multiprocessors / blocks))) : 1
   const blockFlops = (flops * Math.min(1, blockSide / rows) * Math.min(1, blockSide / columns)) / (count * shares)
@@ -34,9 +36,10 @@ const occupiedFlops = ({ flops, rows, columns, count, isDepthShared }: Products,
  * (the roofline model).
  */
 export const roofline = (kernel: Kernel, { activationBytes, parameterBytes }: ElementSizes, rates: Rates): number => {
-  const { flops, products, elements, parameters = 0 } = workOf(kernel)
-  const { multiprocessors } = rates
-  const occupied = products === undefined || multiprocessors === undefined ? flops : occupiedFlops(products, multiprocessors)
+  const { flops: all, paddingFlops = 0, products, elements, parameters = 0 } = workOf(kernel)
+  const { multiprocessors, skipsPadding = false } = rates
+  const flops = skipsPadding ? all - paddingFlops : all
+  const occupied = products === undefined || multiprocessors === undefined ? flops : occupiedFlops(flops, products, multiprocessors)
   const bytes = elements * activationBytes + parameters * parameterBytes
   const seconds = Math.max(occupied / rates.flopsPerSecond, bytes / rates.bytesPerSecond)
   return 1000 * (seconds + rates.launchSeconds)

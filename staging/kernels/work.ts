@@ -7,8 +7,6 @@ import { winogradProducts } from './winograd-products'
 
 /** Products of matrices, [rows, depth] by [depth, columns], so many of them. */
 export interface Products {
-  /** Floating-point operations, those of padding too. */
-  readonly flops: number
   readonly rows: number
   readonly columns: number
   readonly count: number
@@ -18,8 +16,10 @@ export interface Products {
 
 /** What a launch computes and moves. */
 export interface Work {
-  /** Floating-point operations, without products that read padding. */
+  /** Floating-point operations. */
   readonly flops: number
+  /** Of these, what reads padding, where a kernel may leave that out. */
+  readonly paddingFlops?: number
   /** The products that they are, where they are products. */
   readonly products?: Products
   /** Elements of activations read and written, and of the weights that products read. */
@@ -43,7 +43,7 @@ type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardW
 const withTransforms = 4 / 2.8
 
 /** As products of matrices (Chetlur 2014) whose rows are pixels, or a weight's outputs. */
-const productsOf: { readonly [P in ConvolutionKernel['kind']]: (k: Convolution) => Omit<Products, 'flops'> } = {
+const productsOf: { readonly [P in ConvolutionKernel['kind']]: (k: Convolution) => Products } = {
   convolutionForward: (k) => ({
     rows: k.batch * k.outHeight * k.outWidth,
     columns: k.outChannels / k.groups,
@@ -71,10 +71,12 @@ const convolution = (k: ConvolutionKernel): Work => {
     k.groups
   )
   const outputs = k.batch * k.outChannels * k.outHeight * k.outWidth
-  const pairs = (k.inChannels / k.groups) * k.outChannels
+  const direct = 2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth
   return {
-    flops: 2 * pairs * (k.algorithm === 1 ? winogradProducts(k) * withTransforms : productsInside(k)),
-    products: { ...productsOf[k.kind](k), flops: 2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth },
+    ...(k.algorithm === 1
+      ? { flops: 2 * k.inChannels * k.outChannels * winogradProducts(k) * withTransforms }
+      : { flops: direct, paddingFlops: direct - 2 * (k.inChannels / k.groups) * k.outChannels * productsInside(k) }),
+    products: productsOf[k.kind](k),
     elements: k.batch * k.inChannels * k.inHeight * k.inWidth + weights + outputs
   }
 }
@@ -83,11 +85,9 @@ const convolution = (k: ConvolutionKernel): Work => {
 const normalisedConvolution = (k: KernelOf<'normalisedConvolutionForward' | 'normalisedConvolutionBackwardWeights'>): Work => {
   const pixels = k.batch * k.height * k.width
   const isForward = k.kind === 'normalisedConvolutionForward'
-  const flops = pixels * k.channels * (2 * k.outChannels + 4)
   return {
-    flops,
+    flops: pixels * k.channels * (2 * k.outChannels + 4),
     products: {
-      flops,
       rows: isForward ? pixels : k.outChannels,
       columns: isForward ? k.outChannels : k.channels,
       count: 1,
@@ -133,20 +133,16 @@ const expressionFlops =
     return { flops: perElement * elements, elements: passes * elements }
   }
 
-const linear = (k: Linear): Work => {
-  const flops = 2 * k.batch * k.inFeatures * k.outFeatures
-  return {
-    flops,
-    products: {
-      flops,
-      rows: k.kind === 'linearBackwardWeights' ? k.outFeatures : k.batch,
-      columns: k.kind === 'linearForward' ? k.outFeatures : k.inFeatures,
-      count: 1,
-      isDepthShared: true
-    },
-    elements: k.inFeatures * k.outFeatures + k.batch * (k.inFeatures + k.outFeatures)
-  }
-}
+const linear = (k: Linear): Work => ({
+  flops: 2 * k.batch * k.inFeatures * k.outFeatures,
+  products: {
+    rows: k.kind === 'linearBackwardWeights' ? k.outFeatures : k.batch,
+    columns: k.kind === 'linearForward' ? k.outFeatures : k.inFeatures,
+    count: 1,
+    isDepthShared: true
+  },
+  elements: k.inFeatures * k.outFeatures + k.batch * (k.inFeatures + k.outFeatures)
+})
 
 const launchedWork =
   (passes: number) =>
@@ -274,8 +270,8 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
 export const workOf = (kernel: Kernel): Work => (work[kernel.kind] as (kernel: Kernel) => Work)(kernel)
 
 /**
- * Floating-point operations of a convolution or a linear layer by direct kernels, without products
- * that read padding; none of anything else.
+ * Floating-point operations of a convolution or a linear layer by direct kernels; none of anything
+ * else.
  */
 export const productFlops = (kernel: Kernel): number => {
   switch (kernel.kind) {

@@ -236,7 +236,7 @@ export const branchAndBound = (buffers: SectionedBuffers, capacity: number, step
     const frame = frames[depth]!
     const last = frames[depth - 1]!.chosen
     for (let buffer = nextCandidate(search, frame, last); buffer !== -1; buffer = nextCandidate(search, frame, last)) {
-      if (steps === stepLimit || frame.end > maxEntries) return 'limit'
+      if (steps >= stepLimit || frame.end > maxEntries) return 'limit'
       steps++
       if (choose(search, frame, buffer)) return 'chosen'
       takeBack(search, frame)

@@ -7,7 +7,7 @@ interface EjectionOptions {
   readonly stepLimit: number
 }
 
-/** Comparisons of two buffers that take as long as a step of a search by sections. */
+/** Comparisons of two buffers that take about as long as a step of a search by sections. */
 const comparisonsOfStep = 4096
 
 /** Buffers drawn after each that ejects others, to be moved to where they fit as well. */
@@ -38,6 +38,7 @@ export const createEjectionSearch = (
   /** What is placed and meets the buffer that is looked at. */
   const near = { weights: new Float64Array(total), low: new Float64Array(total), high: new Float64Array(total), count: 0 }
   let comparisons = 0
+  const steps = (): number => Math.ceil(comparisons / comparisonsOfStep)
   /** The lightest place that was found, one of equals by chance. */
   const lightest = { offset: 0, weight: Infinity, equals: 0 }
   const lookAt = (offset: number, size: number): void => {
@@ -46,7 +47,7 @@ export const createEjectionSearch = (
     let weight = 0
     for (let index = 0; index < near.count; index++)
       if (near.low[index]! < top && near.high[index]! > offset && (weight += near.weights[index]!) > lightest.weight) {
-        comparisons += index
+        comparisons += index + 1
         return
       }
     comparisons += near.count
@@ -87,8 +88,8 @@ export const createEjectionSearch = (
       }
     left.push(...left.splice(first).sort((a, b) => area[a]! - area[b]! || a - b))
   }
-  const moveSome = (): void => {
-    for (let move = 0; move < movesAfterEjection; move++) {
+  const moveSome = (stepLimit: number): void => {
+    for (let move = 0; move < movesAfterEjection && steps() < stepLimit; move++) {
       const buffer = Math.floor(noise() * total)
       if (isPlaced[buffer] === 0) continue
       // There is such a place: below it, as far down as nothing is in the way.
@@ -102,7 +103,6 @@ export const createEjectionSearch = (
     area.forEach((one, buffer) => (weights[buffer] = Math.sqrt(one)))
     const left = [...bytes.keys()].sort((a, b) => preference[a]! - preference[b]! || a - b)
     comparisons = 0
-    const steps = (): number => Math.ceil(comparisons / comparisonsOfStep)
     while (left.length > 0) {
       if (steps() >= stepLimit) return { verdict: 'limit', steps: steps(), offsets }
       const buffer = left.pop()!
@@ -114,7 +114,7 @@ export const createEjectionSearch = (
       }
       offsets[buffer] = lightest.offset
       isPlaced[buffer] = 1
-      if (!fits) moveSome()
+      if (!fits) moveSome(stepLimit)
     }
     return { verdict: 'found', steps: steps(), offsets }
   }

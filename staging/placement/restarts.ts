@@ -52,9 +52,9 @@ const branchAndBoundBy = (buffers: SectionedBuffers, preference: Float64Array, c
 
 /**
  * Searches for offsets within a capacity again and again, with other preferences: long lives, large
- * areas or many bytes first, with some noise; by sections, by branch-and-bound and by ejection in
- * turn. Some find in moments what others never would, so most searches are short (Gomes 1998).
- * Deterministic; steps are those of searches by sections.
+ * areas or many bytes first, with some noise; by sections and by branch-and-bound in turn, and by
+ * ejection now and then. Some find in moments what others never would, so most searches are short
+ * (Gomes 1998). Deterministic; steps are those of searches by sections.
  */
 export const searchWithRestarts = (buffers: SectionedBuffers, capacity: number, stepLimit: number): SearchResult => {
   const { from, to, bytes } = buffers
@@ -71,8 +71,8 @@ export const searchWithRestarts = (buffers: SectionedBuffers, capacity: number, 
   for (let round = 1; ; round++) {
     const sharpness = sharpnesses[round % sharpnesses.length]!
     const most = round === 1 ? 0 : mostNoise * noise()
-    const preferenceBy = (trait: (buffer: number) => number, noise: () => number): Float64Array =>
-      Float64Array.from(bytes, (_, buffer) => trait(buffer) * (1 + most * (2 * noise() - 1)))
+    const preferenceBy = (trait: (buffer: number) => number, draw: () => number): Float64Array =>
+      Float64Array.from(bytes, (_, buffer) => trait(buffer) * (1 + most * (2 * draw() - 1)))
     for (const trait of traits) {
       const preference = preferenceBy(trait, noise)
       const limit = Math.min(stepsForBuffer * luby(round) * bytes.length, stepLimit - steps)
@@ -84,7 +84,7 @@ export const searchWithRestarts = (buffers: SectionedBuffers, capacity: number, 
       steps += Math.ceil(byOffsets.steps / stepsOfSectionStep)
       if (byOffsets.verdict !== 'limit' || steps >= stepLimit) return { ...byOffsets, steps }
     }
-    if (!Number.isInteger(Math.log2(round))) continue
+    if ((round & (round - 1)) !== 0) continue
     const limit = Math.min(ejectionStepsForBuffer * round * bytes.length, stepLimit - steps)
     const byEjection = ejecting({ preference: preferenceBy(traits[0]!, ejectionNoise), stepLimit: limit })
     steps += byEjection.steps

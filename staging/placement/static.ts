@@ -94,7 +94,7 @@ const createAttempts = (sought: readonly Sought[], sections: number): ((capacity
     for (let each = 2 * sought.length; ; each *= 4)
       for (const { buffers, sectioned } of orders) {
         const before = mayRestart ? Math.min(stepLimit, stepsBeforeRestarts(sought.length)) : stepLimit
-        const tried = branchAndBound(sectioned, capacity, Math.min(each, before - steps))
+        const tried = branchAndBound(sectioned, capacity, Math.min(each, Math.max(0, before - steps)))
         steps += tried.steps
         if (tried.verdict !== 'limit' || steps >= stepLimit) return attemptOf(tried, buffers)
         if (steps < before) continue
@@ -178,7 +178,9 @@ export const placeStatic: Allocator = (lifetimes, options) => {
   let [least, missed, steps] = [bound, bound - alignment, 0]
   const stepsOf = (part: number): number => Math.min(Math.ceil(part * stepLimit), stepLimit - steps)
   const seek = (target: number, part: number): void => {
-    const { verdict, offsets, ...tried } = attempt(target - floor, stepsOf(part))
+    // Offsets are multiples of the alignment, from the top down too.
+    const capacity = Math.floor((target - floor) / alignment) * alignment
+    const { verdict, offsets, ...tried } = attempt(capacity, stepsOf(part))
     steps += tried.steps
     if (verdict === 'found') {
       const all = base.map((offset, index) => (offsets.has(index) ? floor + offsets.get(index)! : offset))

@@ -17,7 +17,7 @@ import type { KeptBytes, Search, Segmentation } from './strategy'
 /**
  * Estimates what a segmentation keeps when backward begins, at least, but for what is `onHost`
  * throughout: what backward reads of what segments leave, and of what segments make that are not
- * computed again.
+ * computed again; and which segments may be idle.
  */
 export const keptBytesEstimator = (
   graph: StepGraph,
@@ -26,8 +26,6 @@ export const keptBytesEstimator = (
   const scope = createModelScope(graph, device, createPool())
   const [sizes, readBytes] = [outputBytes(scope), readBytesEstimator(scope)]
   return (segments, onHost) => {
-    // Ranks that share rows have parts of them.
-    if (graph.shard !== undefined) return { bytes: 0, tensors: 0, idle: new Set() }
     const madeAgain = new Set(
       segments.flatMap((segment) => (segment.rematerialize === true ? boundaryTensors(graph, segment).outputs : []))
     )
@@ -37,7 +35,7 @@ export const keptBytesEstimator = (
     let [bytes, tensors] = [0, 0]
     for (const segment of [...segments].reverse()) {
       const { from, to, recompute } = segment
-      if (segment.rematerialize === true && !boundaryTensors(graph, segment).outputs.some((tensor) => readAgain.has(tensor)))
+      if (segment.rematerialize === true && !boundaryTensors(graph, segment).outputs.every((tensor) => readAgain.has(tensor)))
         idle.add(segment)
       const learns = scope.requiresGrad.slice(from + 1, to + 1).some((wants) => wants)
       const { isRead, readsInput } = segmentPasses(scope, segment, onHost)(recompute ? 'recompute' : 'keep')
@@ -52,6 +50,8 @@ export const keptBytesEstimator = (
       bytes += own
       tensors += count
     }
+    // Ranks that share rows have parts of them.
+    if (graph.shard !== undefined) return { bytes: 0, tensors: 0, idle }
     kept.forEach((tensor) => (bytes += sizes[tensor - 1]!))
     return { bytes, tensors: tensors + kept.size, idle }
   }

@@ -30,7 +30,10 @@ export type Variants = (span: Span) => readonly Variant[]
 export interface KeptBytes {
   readonly bytes: number
   readonly tensors: number
-  /** Segments that may run forward again, of which nothing is read then, so that they do not. */
+  /**
+   * Rematerialized segments that may do less, or nothing, when they run again: not all of their
+   * outputs are read by the backward of others.
+   */
   readonly idle: ReadonlySet<Segment>
 }
 

@@ -76,7 +76,7 @@ void transformGradients(const Gradient& g, const T* gradient, const Block& tiles
                     g.windows.dilation);
         },
         [&](std::int64_t tile, const Pixels<T>& from) {
-          from.with([&](const auto& pixels) { transformGradient(pixels, tiles.size(), at(tile), layout.positionStride(), sum); });
+          from.with([&](const auto& source) { transformGradient(source, tiles.size(), at(tile), layout.positionStride(), sum); });
         });
     for (std::int64_t tile = tiles.count(); tile < tiles.groups() * groupTiles; ++tile) clear(at(tile), layout.positionStride());
     for (std::int64_t lane = 0; lane < lanes; ++lane) biasTotals[v * lanes + lane] += static_cast<double>(sum[lane]);

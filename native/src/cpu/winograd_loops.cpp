@@ -184,8 +184,8 @@ void forTile(const TileSize& size, Body body, Arguments... arguments) {
 
 }  // namespace
 
-template <class Pixels>
-void transformWindow(const Pixels& pixels, const TileSize& size, float* transformed, std::int64_t positionStride) {
+template <class Source>
+void transformWindow(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride) {
   forTile(
       size,
       [](auto rows, auto columns, auto pixels, auto transformed, auto positionStride) TILEFOLD_INLINED {
@@ -199,8 +199,8 @@ void transformWindow(const Pixels& pixels, const TileSize& size, float* transfor
       &pixels, transformed, positionStride);
 }
 
-template <class Pixels>
-void transformGradient(const Pixels& pixels, const TileSize& size, float* transformed, std::int64_t positionStride, float* sum) {
+template <class Source>
+void transformGradient(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride, float* sum) {
   forTile(
       size,
       [](auto rows, auto columns, auto pixels, auto transformed, auto positionStride, auto sum) TILEFOLD_INLINED {
@@ -267,13 +267,13 @@ void restoreTaps(const float* products, std::int64_t positionStride, double* sum
       products, positionStride, sums, tapStride);
 }
 
-#define TILEFOLD_INSTANTIATE(Pixels)                                                                        \
-  template void transformWindow(const Pixels&, const TileSize&, float*, std::int64_t);                      \
-  template void transformGradient(const Pixels&, const TileSize&, float*, std::int64_t, float*);
+#define TILEFOLD_INSTANTIATE(Source)                                                   \
+  template void transformWindow(const Source&, const TileSize&, float*, std::int64_t); \
+  template void transformGradient(const Source&, const TileSize&, float*, std::int64_t, float*);
 TILEFOLD_INSTANTIATE(PixelGrid<const float>)
 TILEFOLD_INSTANTIATE(PixelGrid<const Bfloat16>)
-TILEFOLD_INSTANTIATE(PixelAddresses<float>)
-TILEFOLD_INSTANTIATE(PixelAddresses<Bfloat16>)
+TILEFOLD_INSTANTIATE(PixelAddresses<const float>)
+TILEFOLD_INSTANTIATE(PixelAddresses<const Bfloat16>)
 #undef TILEFOLD_INSTANTIATE
 template void restoreTile(const float*, std::int64_t, const Finish&, const TileSize&, const PixelGrid<float>&);
 template void restoreTile(const float*, std::int64_t, const Finish&, const TileSize&, const PixelGrid<Bfloat16>&);

@@ -22,7 +22,7 @@ constexpr std::int64_t maxVectors = 4;  // vectors of result channels that it ta
 constexpr std::int64_t groupFloats = groupTiles * lanes;
 
 // Where the 16 channels of each pixel of a window are: as far apart as they lie in a plane, or each
-// by itself. T: float or Bfloat16.
+// by itself. T: float or Bfloat16, or a constant one.
 template <class T>
 struct PixelGrid {
   T* first;
@@ -31,8 +31,8 @@ struct PixelGrid {
 };
 template <class T>
 struct PixelAddresses {
-  const T* at[window][window];
-  const T* operator()(std::int64_t i, std::int64_t j) const { return at[i][j]; }
+  T* at[window][window];
+  T* operator()(std::int64_t i, std::int64_t j) const { return at[i][j]; }
 };
 
 // Pixels of a tile's result.
@@ -46,13 +46,13 @@ inline bool hasPosition(const TileSize& size, std::int64_t position) {
 }
 
 // The window of a tile, which has 2 rows and columns more -> one vector a position,
-// `positionStride` floats apart. Pixels: a PixelGrid or PixelAddresses, of constants.
-template <class Pixels>
-void transformWindow(const Pixels& pixels, const TileSize& size, float* transformed, std::int64_t positionStride);
+// `positionStride` floats apart. Source: a PixelGrid or PixelAddresses, of constants.
+template <class Source>
+void transformWindow(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride);
 // A tile of a gradient likewise, by the transpose of `restoreTile`. Adds the pixels to `sum`
 // (16 floats).
-template <class Pixels>
-void transformGradient(const Pixels& pixels, const TileSize& size, float* transformed, std::int64_t positionStride, float* sum);
+template <class Source>
+void transformGradient(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride, float* sum);
 // `count` times 9 taps of 16 pairs of channels, 16 floats each; at a position they lie one after
 // the other.
 void transformTaps(const float* weights, std::int64_t count, float* transformed, std::int64_t positionStride);

@@ -167,7 +167,7 @@ class Pixels {
  private:
   bool isWhole_ = false;
   PixelGrid<const T> grid_;
-  PixelAddresses<T> addresses_;
+  PixelAddresses<const T> addresses_;
 };
 
 // Where the transforms of a block's tiles lie: [position][group of tiles][block of channels][tile
@@ -192,8 +192,8 @@ struct Windows {
   Dilation dilation;
 };
 
-// Runs use(tile, pixels) for each tile, whose pixels are found and fetched while the one before is
-// used.
+// Runs use(tile, pixels) for each tile, one at least, whose pixels are found and fetched while the
+// one before is used.
 template <class T, class Find, class Use>
 void forEachTile(const Block& tiles, const TileSize& read, const Find& find, const Use& use) {
   Pixels<T> pixels[2];
@@ -221,8 +221,8 @@ void transformBlock(const Planes& planes, const T* pixels, const Block& tiles, c
                   windows.dilation);
       },
       [&](std::int64_t tile, const Pixels<T>& from) {
-        from.with([&](const auto& pixels) {
-          transformWindow(pixels, size, transformed + layout.at(tile, layoutBlock), layout.positionStride());
+        from.with([&](const auto& source) {
+          transformWindow(source, size, transformed + layout.at(tile, layoutBlock), layout.positionStride());
         });
       });
   for (std::int64_t tile = tiles.count(); tile < tiles.groups() * groupTiles; ++tile)
