@@ -4,7 +4,7 @@ import * as t from 'io-ts'
 import { createKernelTimer, deviceModel, type DeviceError } from '../native'
 import { productFlops, type Kernel, type Program } from '../staging'
 import { layoutCode } from '../staging/kernels/layout'
-import { workOf } from '../staging/kernels/work'
+import { paddingFlops } from '../staging/kernels/padding-flops'
 import { launchCounts } from '../src/plans/program-statistics'
 import { copyOf, kernelBytes } from './kernel-bytes'
 import { isWinograd, transformOperations, winogradSaving } from './winograd-work'
@@ -84,7 +84,7 @@ export const limitMilliseconds = (program: Program, precision: Precision, rates:
   const ofKernel = (kernel: Kernel): number => {
     const computing = isWinograd(kernel)
       ? winogradFlops(kernel) / rates.float32
-      : (productFlops(kernel) - (workOf(kernel).paddingFlops ?? 0)) / rates[precision]
+      : (productFlops(kernel) - paddingFlops(kernel)) / rates[precision]
     return 1000 * Math.max(computing, kernelBytes(kernel, precision) / rates.bytes)
   }
   return [program.step, program.update]

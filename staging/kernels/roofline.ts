@@ -1,4 +1,5 @@
 import type { Kernel } from './kernels'
+import { paddingFlops } from './padding-flops'
 import type { ElementSizes } from './precision'
 import { workOf, type Products } from './work'
 
@@ -36,9 +37,9 @@ const occupiedFlops = (flops: number, { rows, columns, count, isDepthShared }: P
  * (the roofline model).
  */
 export const roofline = (kernel: Kernel, { activationBytes, parameterBytes }: ElementSizes, rates: Rates): number => {
-  const { flops: all, paddingFlops = 0, products, elements, parameters = 0 } = workOf(kernel)
+  const { flops: all, products, elements, parameters = 0 } = workOf(kernel)
   const { multiprocessors, skipsPadding = false } = rates
-  const flops = skipsPadding ? all - paddingFlops : all
+  const flops = skipsPadding ? all - paddingFlops(kernel) : all
   const occupied = products === undefined || multiprocessors === undefined ? flops : occupiedFlops(flops, products, multiprocessors)
   const bytes = elements * activationBytes + parameters * parameterBytes
   const seconds = Math.max(occupied / rates.flopsPerSecond, bytes / rates.bytesPerSecond)

@@ -2,7 +2,6 @@ import { operations } from '../../dsl/internal'
 import { activationElements, layouts, weightElements, type Layout } from './layout'
 import type { ConvolutionKernel, Kernel, KernelOf } from './kernels'
 import { stepNumbers } from '../pointwise/encode'
-import { productsInside } from './products-inside'
 import { winogradProducts } from './winograd-products'
 
 /** Products of matrices, [rows, depth] by [depth, columns], so many of them. */
@@ -18,8 +17,6 @@ export interface Products {
 export interface Work {
   /** Floating-point operations. */
   readonly flops: number
-  /** Of these, what reads padding, where a kernel may leave that out. */
-  readonly paddingFlops?: number
   /** The products that they are, where they are products. */
   readonly products?: Products
   /** Elements of activations read and written, and of the weights that products read. */
@@ -71,11 +68,11 @@ const convolution = (k: ConvolutionKernel): Work => {
     k.groups
   )
   const outputs = k.batch * k.outChannels * k.outHeight * k.outWidth
-  const direct = 2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth
   return {
-    ...(k.algorithm === 1
-      ? { flops: 2 * k.inChannels * k.outChannels * winogradProducts(k) * withTransforms }
-      : { flops: direct, paddingFlops: direct - 2 * (k.inChannels / k.groups) * k.outChannels * productsInside(k) }),
+    flops:
+      k.algorithm === 1
+        ? 2 * k.inChannels * k.outChannels * winogradProducts(k) * withTransforms
+        : 2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth,
     products: productsOf[k.kind](k),
     elements: k.batch * k.inChannels * k.inHeight * k.inWidth + weights + outputs
   }

@@ -1,5 +1,5 @@
 import type { SearchResult } from './branch-and-bound'
-import type { SectionedBuffers } from './section-load'
+import { meet, type SectionedBuffers } from './section-load'
 
 interface EjectionOptions {
   /** The preference of each buffer; the higher is placed sooner. */
@@ -20,10 +20,11 @@ const movesAfterEjection = 10
  * time it found no room. Never proves anything; `noise` gives numbers from 0 to 1.
  */
 export const createEjectionSearch = (
-  { from, to, bytes }: SectionedBuffers,
+  buffers: SectionedBuffers,
   capacity: number,
   noise: () => number
 ): ((options: EjectionOptions) => SearchResult) => {
+  const { from, to, bytes } = buffers
   const total = bytes.length
   const area = Float64Array.from(bytes, (size, buffer) => size * (to[buffer]! - from[buffer]!))
   const offsets = new Float64Array(total)
@@ -31,9 +32,7 @@ export const createEjectionSearch = (
   const weights = new Float64Array(total)
   const meeting: Int32Array[] = []
   const meetingOf = (buffer: number): Int32Array =>
-    (meeting[buffer] ??= Int32Array.from(bytes.keys()).filter(
-      (other) => other !== buffer && from[other]! < to[buffer]! && from[buffer]! < to[other]!
-    ))
+    (meeting[buffer] ??= Int32Array.from(bytes.keys()).filter((other) => other !== buffer && meet(buffers, other, buffer)))
 
   /** What is placed and meets the buffer that is looked at. */
   const near = { weights: new Float64Array(total), low: new Float64Array(total), high: new Float64Array(total), count: 0 }

@@ -35,7 +35,7 @@ const ejectionStepsForBuffer = 15
 /** Steps of branch-and-bound that take as long as one of a search by sections. */
 export const stepsOfSectionStep = 10
 
-/** Branch-and-bound by preference, the higher first. */
+/** Branch-and-bound by preference, the higher first; in steps of searches by sections. */
 const branchAndBoundBy = (buffers: SectionedBuffers, preference: Float64Array, capacity: number, stepLimit: number): SearchResult => {
   const order = Int32Array.from(preference, (_, buffer) => buffer).sort((a, b) => preference[b]! - preference[a]! || a - b)
   const ordered: SectionedBuffers = {
@@ -44,10 +44,10 @@ const branchAndBoundBy = (buffers: SectionedBuffers, preference: Float64Array, c
     to: order.map((buffer) => buffers.to[buffer]!),
     bytes: Float64Array.from(order, (buffer) => buffers.bytes[buffer]!)
   }
-  const found = branchAndBound(ordered, capacity, stepLimit)
+  const found = branchAndBound(ordered, capacity, stepsOfSectionStep * stepLimit)
   const offsets = new Float64Array(order.length)
   order.forEach((buffer, index) => (offsets[buffer] = found.offsets[index]!))
-  return { ...found, offsets }
+  return { ...found, steps: Math.ceil(found.steps / stepsOfSectionStep), offsets }
 }
 
 /**
@@ -68,6 +68,12 @@ export const searchWithRestarts = (buffers: SectionedBuffers, capacity: number, 
     (buffer) => to[buffer]! - from[buffer]!
   ]
   let steps = 0
+  /** What a search comes to, where that or the limit ends all of them. */
+  const endedBy = (find: (limit: number) => SearchResult, wanted: number): SearchResult | undefined => {
+    const found = find(Math.min(wanted, stepLimit - steps))
+    steps += found.steps
+    return found.verdict !== 'limit' || steps >= stepLimit ? { ...found, steps } : undefined
+  }
   for (let round = 1; ; round++) {
     const sharpness = sharpnesses[round % sharpnesses.length]!
     const most = round === 1 ? 0 : mostNoise * noise()
@@ -75,19 +81,15 @@ export const searchWithRestarts = (buffers: SectionedBuffers, capacity: number, 
       Float64Array.from(bytes, (_, buffer) => trait(buffer) * (1 + most * (2 * draw() - 1)))
     for (const trait of traits) {
       const preference = preferenceBy(trait, noise)
-      const limit = Math.min(stepsForBuffer * luby(round) * bytes.length, stepLimit - steps)
-      const bySections = search({ preference, sharpness, stepLimit: limit })
-      steps += bySections.steps
-      if (bySections.verdict !== 'limit' || steps >= stepLimit) return { ...bySections, steps }
-      const further = Math.min(limit, stepLimit - steps)
-      const byOffsets = branchAndBoundBy(buffers, preference, capacity, stepsOfSectionStep * further)
-      steps += Math.ceil(byOffsets.steps / stepsOfSectionStep)
-      if (byOffsets.verdict !== 'limit' || steps >= stepLimit) return { ...byOffsets, steps }
+      const wanted = stepsForBuffer * luby(round) * bytes.length
+      const ended =
+        endedBy((limit) => search({ preference, sharpness, stepLimit: limit }), wanted) ??
+        endedBy((limit) => branchAndBoundBy(buffers, preference, capacity, limit), wanted)
+      if (ended !== undefined) return ended
     }
     if ((round & (round - 1)) !== 0) continue
-    const limit = Math.min(ejectionStepsForBuffer * round * bytes.length, stepLimit - steps)
-    const byEjection = ejecting({ preference: preferenceBy(traits[0]!, ejectionNoise), stepLimit: limit })
-    steps += byEjection.steps
-    if (byEjection.verdict !== 'limit' || steps >= stepLimit) return { ...byEjection, steps }
+    const preference = preferenceBy(traits[0]!, ejectionNoise)
+    const ended = endedBy((limit) => ejecting({ preference, stepLimit: limit }), ejectionStepsForBuffer * round * bytes.length)
+    if (ended !== undefined) return ended
   }
 }

@@ -11,6 +11,9 @@ export interface SectionedBuffers {
   readonly bytes: Float64Array
 }
 
+/** Whether there is a section in which both buffers are live. */
+export const meet = ({ from, to }: SectionedBuffers, a: number, b: number): boolean => from[a]! < to[b]! && from[b]! < to[a]!
+
 /** What is left to place in each section, and whether it still fits. */
 export interface SectionLoad {
   /** Bytes that are left to place in each section. */

@@ -1,7 +1,7 @@
 import type { SearchResult } from './branch-and-bound'
 import { createPartialPlacement } from './partial-placement'
 import { createSectionFloors } from './section-floors'
-import type { SectionedBuffers } from './section-load'
+import { meet, type SectionedBuffers } from './section-load'
 
 /** A section whose floor is to be covered, and what is tried for that. */
 interface Frame {
@@ -64,7 +64,6 @@ export const createSectionSearch = (buffers: SectionedBuffers, capacity: number)
 
   const isLive = (buffer: number, section: number): boolean => from[buffer]! <= section && to[buffer]! > section
   const areAlike = (a: number, b: number): boolean => from[a] === from[b] && to[a] === to[b] && bytes[a] === bytes[b]
-  const meet = (a: number, b: number): boolean => from[a]! < to[b]! && from[b]! < to[a]!
 
   const raise = (buffer: number, offset: number): void => {
     partial.raise(buffer, offset)
@@ -178,7 +177,7 @@ export const createSectionSearch = (buffers: SectionedBuffers, capacity: number)
     const top = offsets[buffer]! + bytes[buffer]!
     partial.place(buffer)
     for (let entry = 0; entry < counts[depth]! && offsets[here[entry]!]! < top; entry++)
-      if (here[entry] !== buffer && meet(here[entry]!, buffer)) raise(here[entry]!, top)
+      if (here[entry] !== buffer && meet(buffers, here[entry]!, buffer)) raise(here[entry]!, top)
     list(depth, buffer)
   }
 
@@ -189,7 +188,7 @@ export const createSectionSearch = (buffers: SectionedBuffers, capacity: number)
       let least = Infinity
       for (let entry = 0; entry < counts[depth]!; entry++) {
         const other = here[entry]!
-        if (other !== buffer && meet(other, buffer)) least = Math.min(least, offsets[other]! + bytes[other]!)
+        if (other !== buffer && meet(buffers, other, buffer)) least = Math.min(least, offsets[other]! + bytes[other]!)
       }
       return least
     })

@@ -94,7 +94,7 @@ const createAttempts = (sought: readonly Sought[], sections: number): ((capacity
     for (let each = 2 * sought.length; ; each *= 4)
       for (const { buffers, sectioned } of orders) {
         const before = mayRestart ? Math.min(stepLimit, stepsBeforeRestarts(sought.length)) : stepLimit
-        const tried = branchAndBound(sectioned, capacity, Math.min(each, Math.max(0, before - steps)))
+        const tried = branchAndBound(sectioned, capacity, Math.min(each, before - steps))
         steps += tried.steps
         if (tried.verdict !== 'limit' || steps >= stepLimit) return attemptOf(tried, buffers)
         if (steps < before) continue

@@ -3,6 +3,7 @@ import { boundaryTensors } from '../graph/boundary-tensors'
 import { tileCount } from '../graph/span'
 import type { StepGraph } from '../graph/step-graph'
 import { createPool } from '../lowering/ir/builder'
+import { wantsGradient } from '../lowering/scope/scope'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { segmentPasses } from '../lowering/tile/pass'
 import { lazy } from '../memoize'
@@ -37,12 +38,12 @@ export const keptBytesEstimator = (
       const { from, to, recompute } = segment
       if (segment.rematerialize === true && !boundaryTensors(graph, segment).outputs.every((tensor) => readAgain.has(tensor)))
         idle.add(segment)
-      const learns = scope.requiresGrad.slice(from + 1, to + 1).some((wants) => wants)
+      const readsAgain = recompute && wantsGradient(scope, segment)
       const { isRead, readsInput } = segmentPasses(scope, segment, onHost)(recompute ? 'recompute' : 'keep')
       const reads = (tensor: number): boolean =>
         recompute ? isRead(tensor) : graph.readers[tensor]!.some((reader) => from <= reader && reader < to && readsInput(reader))
       for (const tensor of boundaryTensors(graph, segment).inputs) {
-        if (recompute && learns && isRead(tensor)) readAgain.add(tensor)
+        if (readsAgain && isRead(tensor)) readAgain.add(tensor)
         if (tensor > 0 && !onHost.has(tensor) && !madeAgain.has(tensor) && reads(tensor)) kept.add(tensor)
       }
       if (recompute || tileCount(segment.grid) > 1) continue
@@ -82,7 +83,7 @@ export const aboutNanoseconds = (
   const leastOf = (segment: Segment): number => {
     const isWaiting = segment.prefetch === true || endsOnHost(graph, segment, onHost).length > 0
     const { rematerialize: _, ...once } = segment
-    const run = segment.rematerialize === true && kept().idle.has(segment) ? once : segment
+    const run = kept().idle.has(segment) ? once : segment
     return estimate(run, onHost)!.nanoseconds() / (isWaiting ? waitMargin : 1)
   }
   const computing = lazy(() => segments.reduce((sum, segment) => sum + leastOf(segment), 0))

@@ -1,5 +1,6 @@
 import { liveTensors } from '../graph/boundary-tensors'
 import { createPool } from '../lowering/ir/builder'
+import { wantsGradient } from '../lowering/scope/scope'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { memoizePerObject } from '../memoize'
 import { alignUp } from '../placement/placement'
@@ -11,7 +12,6 @@ import type { Search, Segmentation } from './strategy'
 const createEstimator = ({ graph, device, persistentBytes, estimate }: Search) => {
   const scope = createModelScope(graph, device, createPool())
   const [sizes, end] = [outputBytes(scope), graph.nodes.length]
-  const learns = ({ from, to }: Segment): boolean => scope.requiresGrad.slice(from + 1, to + 1).some((wanted) => wanted)
   return (segments: Segmentation, onHost: ReadonlySet<number>): number => {
     // Ranks that share rows have parts of them.
     if (graph.shard !== undefined) return 0
@@ -25,7 +25,9 @@ const createEstimator = ({ graph, device, persistentBytes, estimate }: Search) =
     }
     // What is kept of a segment may wait on the host, even while others of its layers run.
     // Of what passes in bands more may be counted than lives at once.
-    const again = segments.filter((segment) => segment.recompute && learns(segment) && endsOnHost(graph, segment, onHost).length === 0)
+    const again = segments.filter(
+      (segment) => segment.recompute && wantsGradient(scope, segment) && endsOnHost(graph, segment, onHost).length === 0
+    )
     return persistentBytes + again.reduce((most, segment) => Math.max(most, ownOf(segment)), 0)
   }
 }

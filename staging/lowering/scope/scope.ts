@@ -1,4 +1,5 @@
 import type { DeviceModel } from '../../devices/device-model'
+import type { Span } from '../../graph/span'
 import type { StepGraph } from '../../graph/step-graph'
 import type { Layout } from '../../kernels/layout'
 import type { Buffer, Builder, UnplacedOperand } from '../ir/builder'
@@ -49,6 +50,10 @@ export interface ModelScope {
   readonly moments: ReadonlyMap<number, Buffer>
   readonly stepIo: StepIoLayout
 }
+
+/** Whether a gradient is wanted of anything that the nodes of a span make. */
+export const wantsGradient = ({ requiresGrad }: Pick<ModelScope, 'requiresGrad'>, { from, to }: Span): boolean =>
+  requiresGrad.slice(from + 1, to + 1).some((wanted) => wanted)
 
 /**
  * The layout of weights that are transformed for Winograd, forward or for the gradient of the

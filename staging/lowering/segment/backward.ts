@@ -4,7 +4,7 @@ import type { Body } from '../ir/tile-tensor'
 import type { OpStep } from '../scope/op-step'
 import type { ParameterTensor } from '../scope/parameter-tensor'
 import { trainableTensors } from '../scope/parameters'
-import type { ModelScope, TileScope } from '../scope/scope'
+import { type ModelScope, type TileScope, wantsGradient } from '../scope/scope'
 import { emitTileBackward } from '../tile/backward'
 import type { BoundGradients } from '../tile/bound-gradients'
 import { emitTileForward } from '../tile/forward'
@@ -90,7 +90,7 @@ const createBackward = (scope: ModelScope, code: SegmentCode, finish: FinishGrad
  */
 export const emitBackward = (scope: ModelScope, given: SegmentCode, kept: readonly OpStep[] | undefined, finish: FinishGradient): void => {
   const { segment } = given
-  if (segment.to < scope.graph.nodes.length && !scope.requiresGrad.slice(segment.from + 1, segment.to + 1).some((wanted) => wanted)) return
+  if (segment.to < scope.graph.nodes.length && !wantsGradient(scope, segment)) return
   const code = contributingOnce(scope, given)
   const { ends, hostTensors } = code
   const backward = createBackward(scope, code, finish)

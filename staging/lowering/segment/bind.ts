@@ -7,7 +7,7 @@ import { assumedSharing, readersInParts, sharedTensor, type SharedTensor } from 
 import type { StepGraph } from '../../graph/step-graph'
 import type { SegmentTiling } from '../../graph/tiling'
 import type { Boundary, HostTensor, Pass } from '../tile/bound-segment'
-import type { ModelScope } from '../scope/scope'
+import { type ModelScope, wantsGradient } from '../scope/scope'
 import { rematerializingPass, segmentPasses } from '../tile/pass'
 import { emitForward } from './forward'
 import { enumerateBodies, type RowsOnTheWay, type SegmentCode } from './segment-code'
@@ -95,8 +95,7 @@ export const rematerialize = (scope: ModelScope, codes: readonly SegmentCode[], 
   const wanted = new Set<number>()
   const want = (code: SegmentCode, { isRead }: Pass): void => code.ends.inputs.filter(isRead).forEach((tensor) => wanted.add(tensor))
   // What is kept has its inputs, and what learns nothing has no backward.
-  const readsAgain = ({ segment: { from, to, recompute } }: SegmentCode): boolean =>
-    recompute && scope.requiresGrad.slice(from + 1, to + 1).some((wants) => wants)
+  const readsAgain = ({ segment }: SegmentCode): boolean => segment.recompute && wantsGradient(scope, segment)
   for (const code of [...codes, before].filter(readsAgain)) want(code, code.passIn('recompute'))
   // From the last one on: by then all is known that is wanted of a segment.
   const passes = codes.map((): Pass | undefined => undefined)
