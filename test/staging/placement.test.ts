@@ -229,7 +229,7 @@ const easyCuts: readonly Cut[] = [40, 100].flatMap((timepoints) =>
   [0, 0.02, 0.05].flatMap((slack) => [1, 2].map((seed): Cut => [100, timepoints, slack, seed]))
 )
 
-/** Found by ejection in two seconds, and in half a minute of the other searches not. */
+/** Found by ejection in ten seconds, and in half a minute of the other searches not. */
 const ejectedCut: Cut = [150, 100, 0, 3]
 
 const seeded = (buffers: number, timepoints: number, slack: number): readonly Cut[] =>
