@@ -63,7 +63,7 @@ export const requestFor = ({
       precision,
       threads,
       ...(fraction === undefined ? { strategy: 'plain' as const } : { strategy, budget: { kind: 'ofPlain', fraction } as const }),
-      ...(link === undefined ? {} : { link }),
+      ...(link === undefined ? {} : { hostBandwidth: link }),
       ...(exactKernels && { exactKernels: true as const })
     })),
     E.chain((setup) => buildSetupGraph(setup, benchObjective(momentum), imageSource)),

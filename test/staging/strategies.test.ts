@@ -19,6 +19,7 @@ import {
 import { builtIn } from '../../models'
 import { buildGraph, fusibleTileAxes, referenceModel, stage, type Segment, type Staged, type StageRequest } from '../../staging'
 import { inOrder, hoistPoolAboveRelu } from '../../staging/graph/order'
+import type { Kernel } from '../../staging/kernels/kernels'
 import { checkpointPositions, findSegments } from '../../staging/strategies/find-segments'
 import { segmentTiling } from '../../staging/graph/tiling'
 import { must } from '../must'
@@ -60,6 +61,18 @@ test('a smaller budget gives a smaller peak, never over the budget, down to the 
   assert.ok(isLeft(refused) && refused.left.code === 'budget')
   const smallest = isLeft(refused) ? refused.left.smallestFeasibleBudgetBytes! : 0
   assert.ok(staged(request(convolutions, image, { budget: { bytes: smallest } })).program.peakBytes <= smallest)
+})
+
+test('no plan takes less than what is said of all, in whichever order its kernels were measured faster', () => {
+  const reference = referenceModel('float32')
+  const rectifiesLargeFaster = {
+    ...reference,
+    milliseconds: (kernel: Kernel): number => ('slope' in kernel && 'count' in kernel ? 1e6 / kernel.count : reference.milliseconds(kernel))
+  }
+  for (const strategy of ['plain', 'sft'] as const) {
+    const { predicted } = staged(request(convolutions, image, { strategy, device: rectifiesLargeFaster }))
+    assert.ok(predicted.stepMilliseconds >= predicted.lowerBoundMilliseconds, strategy)
+  }
 })
 
 test('sft pools before it rectifies, and needs less for it; a checkpoint between the two keeps them as written', () => {
