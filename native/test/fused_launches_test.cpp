@@ -64,7 +64,8 @@ Launch weights(const Numbers& window, double channels, int gradient, int bias) {
 
 std::vector<Row> rows() {
   const Numbers box{2, 1, 5, 24}, of = tile(2, 8, 5, 3), ragged = tile(3, 7, 5, 3), squares = square(2, 8, 6, 3, 2, 2, 0),
-                overlapping = square(2, 8, 7, 4, 3, 2, 1), window = square(2, 4, 6, 6, 3, 1, 1);
+                overlapping = square(2, 8, 7, 4, 3, 2, 1), few = square(2, 3, 6, 3, 2, 2, 0), window = square(2, 4, 6, 6, 3, 1, 1),
+                wide = square(2, 4, 7, 7, 3, 1, 1);
   const Numbers planes{2, 8, 5, 3, static_cast<double>(Layout::plain)};
   return {
       {"a sum of gradients", {add(box, a, b), rectify(240, 0, c, b, b)}, 1},
@@ -92,7 +93,12 @@ std::vector<Row> rows() {
       {"one that is rectified again, reduced", {add(box, a, b), rectify(240, 0, c, b, b), reduce(of, 0, b, d)}, 1},
       {"another gradient, reduced", {add(box, a, b), rectify(240, 0, c, b, b), reduce(of, 1, d, f)}, 1},
       {"sums over the rectifier's output", {add(box, a, b), rectify(240, 0, c, b, b), reduce(of, 1, b, c)}, 1},
-      {"a pool, and a bias behind it", {pool(squares, b), rectify(576, 0, c, b, b), weights(window, 8, b, d)}, 1},
+      {"a pool, and a bias behind it", {pool(squares, b), rectify(576, 0, c, b, b), weights(window, 8, b, d)}, 2},
+      {"a pool of few channels, and a bias", {pool(few, b), rectify(216, 0, c, b, b), weights(window, 3, b, d)}, 2},
+      {"a pool of windows that overlap, and a bias", {pool(overlapping, b), rectify(784, 0, c, b, b), weights(wide, 8, b, d)}, 1},
+      {"a pool behind a leaky rectifier, and a bias", {pool(squares, b), rectify(576, 0.1, c, b, b), weights(window, 8, b, d)}, 1},
+      {"a pool, and a bias over its gradient", {pool(squares, b), rectify(576, 0, c, b, b), weights(window, 8, b, a)}, 1},
+      {"a pool, and a bias over the rectifier's output", {pool(squares, b), rectify(576, 0, c, b, b), weights(window, 8, b, c)}, 1},
       {"no bias", {rectify(576, 0, c, b, b), weights(window, 8, b, none)}, 0},
   };
 }

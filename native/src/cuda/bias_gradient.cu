@@ -18,19 +18,64 @@ void sumChannels(const Context& context, const BiasedTile& t, std::initializer_l
       [=] __device__(const StatisticsRow& row, double sum, double) { sums[row.group] = static_cast<float>(sum); });
 }
 
-template <class T, int n>
-struct RectifiedTerms {
-  Loaded<T, n> destination, gradient;
+// A gradient as it lies.
+template <class T>
+struct StoredGradient {
+  const T* gradient;
+
+  template <int n>
+  __device__ Loaded<T, n> operator()(Pack<float, n>, std::int64_t i) const {
+    return Loaded<T, n>(gradient + i);
+  }
 };
 
+// Of one corner of a pool's squares: the gradients of those that won there.
+template <class T, int n>
+struct CornerGradient {
+  Loaded<T, n> gradient;
+  Loaded<std::uint8_t, n> winners;
+  int corner;
+
+  __device__ Pack<float, n> values() const {
+    const Pack<float, n> corners = winners.values();
+    Pack<float, n> won = gradient.values();
+    for (int k = 0; k < n; ++k) won[k] = static_cast<int>(corners[k]) == corner ? won[k] : 0.0F;
+    return won;
+  }
+};
+
+// The gradient that a pool gives back.
 template <class T>
-void sumPassing(const Context& context, const BiasedTile& tile, const T* destination, const T* destinationGradient, T* sourceGradient,
-                float* sums) {
+struct GradientOfSquares {
+  PooledGradient<T> pooled;
+  std::int64_t channels;
+  Divisor byChannels, byWidth;
+
+  template <int n>
+  __device__ CornerGradient<T, n> operator()(Pack<float, n>, std::int64_t i) const {
+    const Division pixel = byChannels(i), row = byWidth(pixel.quotient);
+    // Of all images: each has an even number of rows.
+    const std::int64_t y = row.quotient, x = row.remainder;
+    const std::int64_t square = (y / 2 * (pooled.width / 2) + x / 2) * channels + pixel.remainder;
+    return {Loaded<T, n>(pooled.gradient + square), Loaded<std::uint8_t, n>(pooled.winners + square), static_cast<int>(2 * (y % 2) + x % 2)};
+  }
+};
+
+template <class Decides, class Gradient>
+struct RectifiedTerms {
+  Decides destination;
+  Gradient gradient;
+};
+template <class Decides, class Gradient>
+RectifiedTerms(Decides, Gradient) -> RectifiedTerms<Decides, Gradient>;
+
+template <class T, class Gradients>
+void sumPassing(const Context& context, const BiasedTile& tile, std::initializer_list<const void*> addresses, const T* destination,
+                const Gradients& gradients, T* sourceGradient, float* sums) {
   sumChannels<T>(
-      context, tile, {destination, destinationGradient, sourceGradient},
+      context, tile, addresses,
       [=] __device__(auto values, std::int64_t i) {
-        using Values = Loaded<T, decltype(values)::width>;
-        return RectifiedTerms<T, decltype(values)::width>{Values(destination + i), Values(destinationGradient + i)};
+        return RectifiedTerms{Loaded<T, decltype(values)::width>(destination + i), gradients(values, i)};
       },
       // What is visited twice is stored twice: what passed once passes again.
       [=] __device__(auto zero, const auto& loaded, std::int64_t i, const auto&, const auto& add) {
@@ -61,12 +106,21 @@ void biasGradient(const Context& context, const BiasedTile& tile, const T* gradi
 template <class T>
 void rectifiedBiasGradient(const Context& context, const BiasedTile& tile, const T* destination, const T* destinationGradient,
                            T* sourceGradient, float* sums) {
-  sumPassing(context, tile, destination, destinationGradient, sourceGradient, sums);
+  sumPassing(context, tile, {destination, destinationGradient, sourceGradient}, destination, StoredGradient<T>{destinationGradient},
+             sourceGradient, sums);
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                   \
-  template void biasGradient<T>(const Context&, const BiasedTile&, const T*, float*);             \
-  template void rectifiedBiasGradient<T>(const Context&, const BiasedTile&, const T*, const T*, T*, float*);
+template <class T>
+void rectifiedBiasGradient(const Context& context, const BiasedTile& tile, const T* destination, const PooledGradient<T>& pooled,
+                           T* sourceGradient, float* sums) {
+  sumPassing(context, tile, {destination, pooled.gradient, pooled.winners, sourceGradient}, destination,
+             GradientOfSquares<T>{pooled, tile.channels, Divisor(tile.channels), Divisor(pooled.width)}, sourceGradient, sums);
+}
+
+#define TILEFOLD_INSTANTIATE(T)                                                                              \
+  template void biasGradient<T>(const Context&, const BiasedTile&, const T*, float*);                        \
+  template void rectifiedBiasGradient<T>(const Context&, const BiasedTile&, const T*, const T*, T*, float*); \
+  template void rectifiedBiasGradient<T>(const Context&, const BiasedTile&, const T*, const PooledGradient<T>&, T*, float*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE

@@ -23,4 +23,18 @@ template <class T>
 void rectifiedBiasGradient(const Context& context, const BiasedTile& tile, const T* destination, const T* destinationGradient,
                            T* sourceGradient, float* sums);
 
+// What a max pool's backward reads, of squares of an nhwc tile `width` wide (tilesInput in
+// max_pool.hpp): the gradient of what it wrote, and which of a square's four has it.
+template <class T>
+struct PooledGradient {
+  const T* gradient;
+  const std::uint8_t* winners;
+  std::int64_t width;
+};
+
+// The same of the gradient that such a pool behind that rectifier gives back.
+template <class T>
+void rectifiedBiasGradient(const Context& context, const BiasedTile& tile, const T* destination, const PooledGradient<T>& pooled,
+                           T* sourceGradient, float* sums);
+
 }  // namespace tilefold::cuda

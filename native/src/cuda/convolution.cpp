@@ -7,6 +7,7 @@
 #include "convolution_scratch.hpp"
 #include "copy_rows.hpp"
 #include "fused_kernel.hpp"
+#include "max_pool.hpp"
 #include "rotated_weights.hpp"
 
 namespace tilefold::cuda {
@@ -28,36 +29,54 @@ class ConvolutionKernel : public FusedKernel {
       if (!product_->finishes()) finish(tensor<float>(operands, Direction::biasAt), tensor<T>(operands, Direction::destinationAt));
   }
 
-  // The gradient of a bias with the rectifier that made the gradients that it sums.
+  // The gradient of a bias with the rectifier that made the gradients that it sums, and the max
+  // pool behind that.
   std::function<void()> with(const std::vector<WaitingLaunch>& before, const std::vector<Operand>& operands) override {
-    if constexpr (!isGradientOfWeights) {
+    if constexpr (isGradientOfWeights)
+      return gradientWith(before, operands);
+    else
       return nullptr;
-    } else {
-      const auto& [kernel, ofRectifier] = before.back();
-      if (before.size() > 1 || kernel->kind != KernelKind::rectifierBackward) return nullptr;
-      const auto rectifier = decode<Rectifier>(*kernel);
-      const BiasedTile tile = destinationTile();
-      const std::int64_t count = tile.batch * tile.channels * tile.pixels;
-      T *const gradient = tensor<T>(operands, Direction::destinationAt), *const output = tensor<T>(ofRectifier, 0);
-      T* const passing = tensor<T>(ofRectifier, 1);
-      float* const bias = tensor<float>(operands, Direction::biasAt);
-      if (bias == nullptr || rectifier.slope != 0 || rectifier.count != count || tensor<T>(ofRectifier, 2) != gradient) return nullptr;
-      // What the rectifier reads may end with that launch.
-      for (const T* read : {output, passing})
-        if (read != gradient && overlap(bias, tile.channels * static_cast<std::int64_t>(sizeof(float)), read,
-                                        count * static_cast<std::int64_t>(sizeof(T))))
-          return nullptr;
-      return [this, tile, output, passing, gradient, bias, operands] {
-        rectifiedBiasGradient<T>(context_, tile, output, passing, gradient, bias);
-        launchProduct(operands);
-      };
-    }
   }
 
  private:
   static constexpr bool isGradientOfWeights = std::is_same_v<Direction, BackwardWeightsConvolution>;
   // It is float32, but cuDNN writes it as it reads the others.
   static constexpr bool isNarrow = isGradientOfWeights && !std::is_same_v<T, float>;
+
+  std::function<void()> gradientWith(const std::vector<WaitingLaunch>& before, const std::vector<Operand>& operands) {
+    const auto& [kernel, ofRectifier] = before.back();
+    if (kernel->kind != KernelKind::rectifierBackward) return nullptr;
+    const auto rectifier = decode<Rectifier>(*kernel);
+    const BiasedTile tile = destinationTile();
+    const std::int64_t count = tile.batch * tile.channels * tile.pixels;
+    T *const gradient = tensor<T>(operands, Direction::destinationAt), *const output = tensor<T>(ofRectifier, 0);
+    float* const bias = tensor<float>(operands, Direction::biasAt);
+    if (bias == nullptr || rectifier.slope != 0 || rectifier.count != count || tensor<T>(ofRectifier, 2) != gradient) return nullptr;
+    // What those before read may end with their launch.
+    const auto isFree = [&](const void* read, std::int64_t bytes) {
+      return read == gradient || !overlap(bias, tile.channels * static_cast<std::int64_t>(sizeof(float)), read, bytes);
+    };
+    const auto tensorBytes = static_cast<std::int64_t>(sizeof(T));
+    if (!isFree(output, count * tensorBytes)) return nullptr;
+    if (before.size() == 1) {
+      T* const passing = tensor<T>(ofRectifier, 1);
+      if (!isFree(passing, count * tensorBytes)) return nullptr;
+      return [this, tile, output, passing, gradient, bias, operands] {
+        rectifiedBiasGradient<T>(context_, tile, output, passing, gradient, bias);
+        launchProduct(operands);
+      };
+    }
+    const auto& [poolKernel, ofPool] = before.front();
+    if (poolKernel->kind != KernelKind::maxPoolBackward) return nullptr;
+    const auto pool = decode<Pool>(*poolKernel);
+    if (!tilesInput(pool) || !channelsLast(pool) || pool.inChannels != tile.channels || tile.layout != Layout::nhwc) return nullptr;
+    const PooledGradient<T> pooled{tensor<T>(ofPool, 0), tensor<std::uint8_t>(ofPool, 1), pool.inWidth};
+    if (!isFree(pooled.gradient, count / 4 * tensorBytes) || !isFree(pooled.winners, count / 4)) return nullptr;
+    return [this, tile, output, pooled, gradient, bias, operands] {
+      rectifiedBiasGradient<T>(context_, tile, output, pooled, gradient, bias);
+      launchProduct(operands);
+    };
+  }
 
   void launchProduct(const std::vector<Operand>& operands) {
     std::byte* const scratch = aligned(operands[Direction::scratchAt].address);

@@ -110,7 +110,9 @@ class Loaded {
 
  private:
   static constexpr int bytes = count * static_cast<int>(sizeof(Stored));
-  using Word = std::conditional_t<bytes % packBytes == 0, uint4, Stored>;
+  using Word = std::conditional_t<bytes % packBytes == 0, uint4,
+                                  std::conditional_t<bytes == sizeof(uint2), uint2,
+                                                     std::conditional_t<bytes == sizeof(std::uint32_t), std::uint32_t, Stored>>>;
   static constexpr int words = bytes / static_cast<int>(sizeof(Word));
   Word words_[words];
 };
