@@ -246,7 +246,7 @@ const hardCuts: readonly Cut[] = [
   ...seeded(300, 100, 0.05)
 ]
 
-for (const cut of [...easyCuts, ejectedCut, ...(inSystems ? hardCuts : [])]) {
+for (const cut of [...easyCuts, ...(inSystems ? [ejectedCut, ...hardCuts] : [])]) {
   const { name, lifetimes, capacity } = cutOf(cut)
   test(`static finds room within the capacity for ${name}`, () => {
     const placed = allocators.static(lifetimes, { alignment: 1, capacity })
