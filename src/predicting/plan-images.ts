@@ -98,7 +98,11 @@ export const planPrediction = (
   watching: Watching
 ): Outcome<PlannedPrediction> => {
   const graphAt = (at: Extent2): E.Either<Failure, Graph> => forwardGraph(setup, { ...at, channels }, source)
-  const planOf = (at: Extent2): Outcome<Planned> => planAt(setup, { ...at, channels }, source, watching)
+  const planWith =
+    (setup: RunnableSetup) =>
+    (at: Extent2): Outcome<Planned> =>
+      planAt(setup, { ...at, channels }, source, watching)
+  const { measure, ...unmeasured } = setup
   const byWindows = (whole: Failure): Outcome<PlannedPrediction> => {
     const fields = setup.plan === undefined ? fieldsWithin({ graphAt }, extent) : undefined
     if (fields === undefined) return TE.left(whole)
@@ -107,7 +111,11 @@ export const planPrediction = (
       message: `${whole.message}; images of ${extentText(least)} cannot be predicted by windows (${reason.message})`
     })
     return pipe(
-      planWindows({ graphAt, planAt: planOf, refuse }, [extent], fields),
+      planWindows({ graphAt, planAt: planWith(unmeasured), refuse }, [extent], fields),
+      // What does not fit need not be measured.
+      TE.chain((found) =>
+        measure === undefined ? TE.right(found) : TE.map((planned: Planned) => ({ ...found, planned }))(planWith(setup)(found.window))
+      ),
       TE.bindTo('windows'),
       TE.bind('graph', ({ windows }) => TE.fromEither(graphAt(windows.window)))
     )
@@ -116,7 +124,9 @@ export const planPrediction = (
     graphAt(extent),
     E.chainFirst(checkScoreExtent),
     E.fold(byWindows, (graph) =>
-      TE.map((planned: Planned): PlannedPrediction => ({ windows: { planned, window: extent, fields: undefined }, graph }))(planOf(extent))
+      TE.map((planned: Planned): PlannedPrediction => ({ windows: { planned, window: extent, fields: undefined }, graph }))(
+        planWith(setup)(extent)
+      )
     )
   )
 }

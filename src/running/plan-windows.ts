@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Graph, receptiveField } from '../../staging'
+import { type Graph, type ReceptiveField, receptiveField } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Extent2, extentText } from '../images/resolution'
 import type { Planned } from '../plans/plan-network'
@@ -62,9 +62,37 @@ const combineSides = (extents: readonly Extent2[], choose: (a: number, b: number
   width: extents.map(({ width }) => width).reduce((a, b) => choose(a, b))
 })
 
+/** A side of images, the least and the longest of which have these lengths. */
+interface Side {
+  readonly length: number
+  readonly longest: number
+  readonly field: ReceptiveField
+}
+
+/** The extent of windows of which so many cover a side. */
+interface SideWindows {
+  readonly parts: number
+  readonly extent: number
+}
+
+const chooseWindows = ({ length, longest, field }: Side, parts: number): SideWindows | undefined => {
+  const extent = chooseWindowExtent(length, parts, field, longest)
+  return extent === undefined || extent < field.stride ? undefined : { parts, extent }
+}
+
+/** Twice as many, or more where those are no smaller; undefined where none are. */
+const chooseSmaller = (side: Side, { parts, extent }: SideWindows): SideWindows | undefined => {
+  for (let before = parts; before * side.field.stride < side.length; before *= 2) {
+    const windows = chooseWindows(side, 2 * before)
+    if (windows === undefined || windows.extent < extent) return windows
+  }
+  return undefined
+}
+
 /**
  * The largest windows that fit, of which some cover an image of each extent: the longer side is
- * halved until they do. `whole`: why an image at once is none, where that was tried.
+ * halved until they do, and the other one where that can be no smaller. `whole`: why an image at
+ * once is none, where that was tried.
  */
 export const planWindows = (
   network: WindowedNetwork,
@@ -73,25 +101,28 @@ export const planWindows = (
   whole?: Failure
 ): Outcome<PlannedWindows> => {
   const [least, largest] = [combineSides(extents, Math.min), combineSides(extents, Math.max)]
-  const { stride: high } = fields.H
-  const { stride: wide } = fields.W
+  const H: Side = { length: least.height, longest: largest.height, field: fields.H }
+  const W: Side = { length: least.width, longest: largest.width, field: fields.W }
   const refuse = (reason: Failure): Outcome<never> => TE.left(network.refuse(least, reason))
-  const attempt = (parts: { readonly height: number; readonly width: number }, last: Failure): Outcome<PlannedWindows> => {
-    const height = chooseWindowExtent(least.height, parts.height, fields.H, largest.height)
-    const width = chooseWindowExtent(least.width, parts.width, fields.W, largest.width)
-    if (height === undefined || width === undefined || height < high || width < wide) return refuse(last)
-    const window = { height, width }
-    const next = height >= width ? { ...parts, height: 2 * parts.height } : { ...parts, width: 2 * parts.width }
-    if (!sameFields(fields, fieldsAt(network, window))) return refuse({ ...last, message: `${extentText(window)} is read otherwise` })
+  const attempt = (high: SideWindows, wide: SideWindows, last?: Failure): Outcome<PlannedWindows> => {
+    const window = { height: high.extent, width: wide.extent }
+    if (!sameFields(fields, fieldsAt(network, window)))
+      return refuse({ code: (last ?? whole)?.code ?? 'input', message: `${extentText(window)} is read otherwise` })
+    const smaller = (failure: Failure): Outcome<PlannedWindows> => {
+      const [lower, narrower] = [chooseSmaller(H, high), chooseSmaller(W, wide)]
+      if (lower !== undefined && (high.extent >= wide.extent || narrower === undefined)) return attempt(lower, wide, failure)
+      return narrower === undefined ? refuse(failure) : attempt(high, narrower, failure)
+    }
     return pipe(
       planWindow(network, window),
       TE.map((planned): PlannedWindows => ({ planned, window, fields })),
-      TE.orElse((failure) => (failure.code === 'budget' ? attempt(next, failure) : TE.left(failure)))
+      TE.orElse((failure) => (failure.code === 'budget' ? smaller(failure) : TE.left(failure)))
     )
   }
-  const parts = (length: number, stride: number): number => (length % stride === 0 ? 1 : 2)
-  const tooSmall = inputFailure(
-    `${whole === undefined ? '' : `${whole.message}; `}they are smaller than ${extentText({ height: high, width: wide })}, the network's stride`
-  )
-  return attempt({ height: parts(least.height, high), width: parts(least.width, wide) }, whole?.code === 'budget' ? whole : tooSmall)
+  const first = (side: Side): SideWindows | undefined => chooseWindows(side, side.length % side.field.stride === 0 ? 1 : 2)
+  const [high, wide] = [first(H), first(W)]
+  if (high !== undefined && wide !== undefined) return attempt(high, wide)
+  const stride = extentText({ height: H.field.stride, width: W.field.stride })
+  const tooSmall = inputFailure(`${whole === undefined ? '' : `${whole.message}; `}they are smaller than ${stride}, the network's stride`)
+  return refuse(whole?.code === 'budget' ? whole : tooSmall)
 }

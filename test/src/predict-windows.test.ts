@@ -16,6 +16,7 @@ import type { ReceptiveField } from '../../staging'
 import { noise, writeColours } from './example-images'
 import { at, classes, extents, maskOf, skipping, trained, writeMaskedImages } from './masked-images'
 import { failureOf, valueOf } from './outcome'
+import { temporaryFolder } from './temporary-folder'
 
 const common = { model: skipping, device: 'reference', precision: 'float64', threads: 1, weights: at('w.safetensors') } as const
 const { height, width } = extents[1]
@@ -91,6 +92,26 @@ test('a smaller budget has smaller windows, and tiles are read window by window:
   assert.ok(report.windowBytes! > 0)
   assert.is(plans.length, 1)
   assertSame(await classesIn(at('small.png')), await classesIn(at('large.png')), 'the budget')
+})
+
+test('kernels are measured of the windows that run alone, not of those that do not fit', async () => {
+  process.env.XDG_CACHE_HOME = temporaryFolder()
+  const heights: number[] = []
+  const { plans } = await predicted({
+    device: 'cpu',
+    precision: 'float32',
+    measure: 'sample',
+    image: at('1.png'),
+    out: at('measured.png'),
+    strategy: 'plain',
+    budget: '300KB',
+    onKernel: (_done, _all, kernel) => {
+      if ('inHeight' in kernel) heights.push(kernel.inHeight)
+    }
+  })
+  const [window] = plans.map(({ staged }) => staged.graph.input[2])
+  assert.ok(window! < 76 && heights.length > 0, `${window}`)
+  assert.ok(Math.max(...heights) <= window!, `${heights.join()} are higher than ${window}`)
 })
 
 test('probabilities, polygons and the mask of a .tif are of the same pixels', async () => {
@@ -191,6 +212,8 @@ test('an image that is smaller than what a score reads is predicted too, and non
   const failure = await failureOf(predict({ ...of, out: at('x.png'), budget: '1KB', strategy: 'plain' }))
   assert.is(failure.code, 'budget')
   assert.match(failure.message, /; images of 26x26 cannot be predicted by windows \(.* needs? /)
+  const among = await failureOf(predict({ ...common, image: at('1.png'), out: at('x.png'), budget: '10KB' }))
+  assert.match(among.message, /; images of 101x94 cannot be predicted by windows \(skipping on 1x3x28x28 does not fit /)
 })
 
 test.run()

@@ -20,15 +20,17 @@ import {
   resize,
   pad
 } from '../../dsl'
+import type { Extent2 } from '../../src/images/resolution'
 import { freezeModel } from '../../src/model/model-layers'
 import { buildSetupGraph, imageSource, planNetwork } from '../../src/plans/plan-network'
+import { fieldsAt, planWindows } from '../../src/running/plan-windows'
 import { withNetwork } from '../../src/running/running-network'
 import { chooseWindowExtent, windowSpans } from '../../src/running/window-spans'
 import { buildGraph, receptiveField, type ReceptiveField } from '../../staging'
 import { must } from '../must'
 import { propertyRuns } from '../property-runs'
 import { noise } from './example-images'
-import { valueOf } from './outcome'
+import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
 
 test('windows cover a side once, each by what no cut edge reaches', () => {
@@ -78,6 +80,29 @@ test('of a side that is no multiple of the stride the same outputs are moved, wh
     { start: 0, from: 0, to: 50 },
     { start: 4, from: 50, to: 100 }
   ])
+})
+
+test('where no window fits, each is smaller than the one before, on either side, down to the least', async () => {
+  const dilated = conv2d({ out: 4, k: 3, p: 16, d: 16 })
+  const wide: Model = { name: 'wide', layers: [dilated, relu, dilated, relu, dilated] }
+  const graphAt = ({ height, width }: Extent2) => buildGraph(wide, [1, 3, height, width])
+  const tried: Extent2[] = []
+  const planAt = (window: Extent2) => {
+    tried.push(window)
+    return TE.left({ code: 'budget' as const, message: 'it does not fit' })
+  }
+  for (const extent of [
+    { height: 600, width: 700 },
+    { height: 100, width: 5000 }
+  ]) {
+    tried.length = 0
+    const planned = planWindows({ graphAt, planAt, refuse: (_, reason) => reason }, [extent], fieldsAt({ graphAt }, extent)!)
+    assert.equal(await failureOf(planned), { code: 'budget', message: 'it does not fit' })
+    assert.equal(tried.at(-1), { height: 97, width: 97 })
+    const pixels = tried.map(({ height, width }) => height * width)
+    assert.ok(pixels.every((count, index) => index === 0 || count < pixels[index - 1]!))
+    assert.ok(tried.length < 25, `${tried.length} windows`)
+  }
 })
 
 test('windows that are no larger than what lies around an output cover the side that they are, and no longer one', () => {
