@@ -13,6 +13,7 @@ import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-s
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
 import { resolveReading } from '../predicting/input-channels'
+import type { ClassNames } from '../results/class-names'
 import { type TrainedChannels, decodeTrainedChannels } from '../weights/channel-metadata'
 import { decodeTrainedClasses } from '../weights/class-metadata'
 import { decodeTrainedLoss } from '../weights/loss-metadata'
@@ -32,7 +33,7 @@ export interface PreparedPrediction {
   /** The loss that the weights were trained by, where it is known. */
   readonly loss: string | undefined
   /** The names of the classes, or values, as is said, or else as the weights say. */
-  readonly classNames: readonly string[] | undefined
+  readonly classNames: ClassNames | undefined
   readonly weights: WeightSource
 }
 
@@ -41,6 +42,14 @@ const weightSource = ({ weights, onNotice }: DecodedPredictOptions): WeightSourc
   const told = new Set<string>()
   return { path: weights, onNotice: (sentence) => void (told.has(sentence) || (told.add(sentence), onNotice?.(sentence))) }
 }
+
+/** The names of classes, as is said, or else as the weights say. */
+const classNamesOf = ({ classNames }: DecodedPredictOptions, file: WeightFile): E.Either<Failure, ClassNames | undefined> =>
+  classNames !== undefined
+    ? E.right({ names: classNames.names, from: 'option' })
+    : E.map((names: readonly string[] | undefined): ClassNames | undefined => names && { names, from: 'weights' })(
+        decodeTrainedClasses(file)
+      )
 
 /** The loss that weights were trained by, as is said, or else as they say. */
 const trainedLoss = (
@@ -83,9 +92,7 @@ export const preparePrediction = (
     TE.bind('file', () => openWeightFile(weights)),
     TE.bind('trained', ({ file }) => TE.fromEither(decodeTrainedChannels(file))),
     TE.bind('loss', ({ setup, file }) => TE.fromEither(trainedLoss(options, setup, file))),
-    TE.bind('classNames', ({ file }) =>
-      TE.fromEither(options.classNames === undefined ? decodeTrainedClasses(file) : E.right(options.classNames.names))
-    ),
+    TE.bind('classNames', ({ file }) => TE.fromEither(classNamesOf(options, file))),
     TE.map(({ setup, asked, trained, loss, classNames }) => ({
       ...{ setup, reading: resolveReading(asked, trained), loss, classNames, weights: weightSource(options) },
       ...(trained && { trained })

@@ -7,7 +7,7 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type Planned, buildSetupGraph } from '../plans/plan-network'
 import type { RunnableSetup } from '../plans/setup'
 import type { Watching } from '../plans/watching'
-import { findClassIndex, resolveClassNames } from '../results/class-names'
+import { type ClassNames, findClassIndex, resolveClassNames } from '../results/class-names'
 import type { HeatMapKind } from '../results/formats'
 import type { HeatMap } from '../results/overlay'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
@@ -26,7 +26,7 @@ export interface HeatMapRequest {
   readonly weights: WeightSource
   /** The class, by its name or number. */
   readonly of: string
-  readonly names?: readonly string[] | undefined
+  readonly names?: ClassNames | undefined
   readonly input: Input
   readonly readRows: ReadRows
   /** The source of the means and deviations that normalise the image. */

@@ -1,12 +1,25 @@
 import * as E from 'fp-ts/Either'
 import { type Failure, inputFailure } from '../failure'
 
+/** Names of classes, or values, as an option says, or else as a file of weights does. */
+export interface ClassNames {
+  readonly names: readonly string[]
+  readonly from: 'option' | 'weights'
+}
+
 /** The names of classes, or their numbers; fails where there are more or fewer. */
-export const resolveClassNames = (names: readonly string[] | undefined, classes: number): E.Either<Failure, readonly string[]> => {
-  if (names === undefined) return E.right(Array.from({ length: classes }, (_, index) => `${index}`))
-  return names.length === classes
-    ? E.right(names)
-    : E.left(inputFailure(`--class-names names ${names.length} classes, but the model has ${classes}`))
+export const resolveClassNames = (given: ClassNames | undefined, classes: number): E.Either<Failure, readonly string[]> => {
+  if (given === undefined) return E.right(Array.from({ length: classes }, (_, index) => `${index}`))
+  const { names, from } = given
+  const count = names.length
+  if (count === classes) return E.right(names)
+  return E.left(
+    inputFailure(
+      from === 'option'
+        ? `--class-names names ${count} classes, but the model has ${classes}`
+        : `the weights are of ${count} classes, but the model has ${classes}: give --classes ${count}, or the model that they are of`
+    )
+  )
 }
 
 /** The index of a class by its name, or else by its number; `option` says who asks for it. */

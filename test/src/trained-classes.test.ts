@@ -73,6 +73,14 @@ test('a network with more classes than the data keeps numbers', async () => {
   assert.is((await valueOf(run(modelOf(3), weights, { image: at('classes/normal/0.png') }))).names, undefined)
 })
 
+test('a network with more classes than the weights is refused by their number, or by that of the names that are given', async () => {
+  const weights = await trained(modelOf(2), at('classes'))
+  const refused = async (more: Partial<PredictOptions>): Promise<string> =>
+    (await failureOf(run(modelOf(5), weights, { image: at('classes/normal/0.png'), ...more }))).message
+  assert.is(await refused({}), 'the weights are of 2 classes, but the model has 5: give --classes 2, or the model that they are of')
+  assert.is(await refused({ classNames: 'x,y' }), '--class-names names 2 classes, but the model has 5')
+})
+
 test('names that would move the cursor of a terminal are refused', async () => {
   const weights = await trained(modelOf(2), at('classes'))
   const bytes = readFileSync(weights)
