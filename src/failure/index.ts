@@ -80,6 +80,9 @@ export const collectFailures = <A>(results: readonly E.Either<Failure, A>[]): E.
   return E.left({ ...first, message: [...sentences, ...more].join('; ') })
 }
 
+/** A failure's sentence, for use inside another one. */
+export const clause = ({ message }: Pick<Failure, 'message'>): string => message.replace(/\.$/, '')
+
 /** The first line of what a library or the system threw, for use inside a sentence of ours. */
 export const errorReason = (thrown: unknown): string => {
   const text = thrown instanceof Error ? `${thrown.message}` : thrownText(thrown)

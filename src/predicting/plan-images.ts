@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Model, PlanFile } from '../../dsl'
 import { type Graph, type Objective, type Source, objectiveText } from '../../staging'
-import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Failure, type Outcome, clause, inputFailure } from '../failure'
 import { type Extent2, extentText } from '../images/resolution'
 import { freezeModel } from '../model/model-layers'
 import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-network'
@@ -108,7 +108,7 @@ export const planPrediction = (
     if (fields === undefined) return TE.left(whole)
     const refuse = (least: Extent2, reason: Failure): Failure => ({
       ...reason,
-      message: `${whole.message}; images of ${extentText(least)} cannot be predicted by windows (${reason.message})`
+      message: `${clause(whole)}; images of ${extentText(least)} cannot be predicted by windows (${clause(reason)})`
     })
     return pipe(
       planWindows({ graphAt, planAt: planWith(unmeasured), refuse }, [extent], fields),

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Graph, type ReceptiveField, receptiveField } from '../../staging'
-import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Failure, type Outcome, clause, inputFailure } from '../failure'
 import { type Extent2, extentText } from '../images/resolution'
 import type { Planned } from '../plans/plan-network'
 import { partBytes } from '../../native'
@@ -123,6 +123,6 @@ export const planWindows = (
   const [high, wide] = [first(H), first(W)]
   if (high !== undefined && wide !== undefined) return attempt(high, wide)
   const stride = extentText({ height: H.field.stride, width: W.field.stride })
-  const tooSmall = inputFailure(`${whole === undefined ? '' : `${whole.message}; `}they are smaller than ${stride}, the network's stride`)
+  const tooSmall = inputFailure(`${whole === undefined ? '' : `${clause(whole)}; `}they are smaller than ${stride}, the network's stride`)
   return refuse(whole?.code === 'budget' ? whole : tooSmall)
 }

@@ -5,7 +5,7 @@ import { pipe } from 'fp-ts/function'
 import { type AnyLayer, type Model, meanSquaredError } from '../../dsl'
 import { type Op, flatLayers, isLoss } from '../../dsl/internal'
 import { type Node, type Source, buildGraph } from '../../staging'
-import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Failure, type Outcome, clause, inputFailure } from '../failure'
 import type { Example } from '../images/dataset'
 import { type Extent2, extentText } from '../images/resolution'
 import { freezeModel, mapOps } from '../model/model-layers'
@@ -78,7 +78,7 @@ const cutFailure = (least: Extent2, { code, message }: Failure): Failure => {
   const within = code === 'budget' ? ' within the memory of the training' : ''
   return {
     code: code === 'budget' ? 'budget' : 'input',
-    message: `images of ${extentText(least)} cannot be validated whole${within} (${message})`
+    message: `images of ${extentText(least)} cannot be validated whole${within} (${clause({ message })})`
   }
 }
 
@@ -107,7 +107,7 @@ const planGroup =
   (images: readonly ValidatedImage[]): Outcome<ValidationGroup> => {
     const { extent } = images[0]!
     const inWindows = (whole: Failure): Outcome<PlannedWindows> => {
-      const message = `${whole.message}; ${name} reads the whole image for each pixel, so windows would not be exact`
+      const message = `${clause(whole)}; ${name} reads the whole image for each pixel, so windows would not be exact`
       return fields === undefined ? TE.left(network.refuse(extent, { ...whole, message })) : planWindows(network, [extent], fields, whole)
     }
     return pipe(
