@@ -76,7 +76,7 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
 
 /**
  * Milliseconds of the fastest kernels, run once each in the better order, without a map or a
- * transfer: no plan takes less.
+ * transfer: no plan in either of these orders takes less.
  */
 const lowerBound = (written: StepGraph, device: DeviceModel): number => {
   const millisecondsIn = (order: Order): number => {

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/Either'
 import { groupBy } from 'fp-ts/NonEmptyArray'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Failure, type Outcome, clause, inputFailure } from '../failure'
 import { namedPaths } from '../files/paths'
 import { imageNotices } from '../images/image-notices'
 import { openImage } from '../images/image-source'
@@ -67,7 +67,7 @@ const skip =
     if (!skipBad || !isOfImage(failure)) return TE.left(failure)
     found.firstFailure ??= failure
     found.skipped.push({ at, path, message: failure.message })
-    onNotice?.(`${failure.message}; ${path} is left out`)
+    onNotice?.(`${clause(failure)}; ${path} is left out`)
     return TE.right(undefined)
   }
 

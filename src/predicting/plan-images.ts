@@ -110,12 +110,16 @@ export const planPrediction = (
       ...reason,
       message: `${clause(whole)}; images of ${extentText(least)} cannot be predicted by windows (${clause(reason)})`
     })
+    // Only what fits is measured; should it fit by guessed times alone, they decide.
+    const measured = (found: PlannedWindows): Outcome<PlannedWindows> =>
+      pipe(
+        planWith(setup)(found.window),
+        TE.map((planned): PlannedWindows => ({ ...found, planned })),
+        TE.orElse((failure) => (failure.code === 'budget' ? TE.right(found) : TE.left(failure)))
+      )
     return pipe(
       planWindows({ graphAt, planAt: planWith(unmeasured), refuse }, [extent], fields),
-      // What does not fit need not be measured.
-      TE.chain((found) =>
-        measure === undefined ? TE.right(found) : TE.map((planned: Planned) => ({ ...found, planned }))(planWith(setup)(found.window))
-      ),
+      TE.chain((found) => (measure === undefined ? TE.right(found) : measured(found))),
       TE.bindTo('windows'),
       TE.bind('graph', ({ windows }) => TE.fromEither(graphAt(windows.window)))
     )

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { hasTarget, countLabels, type Graph, type Node, withClassWeights } from '../../staging'
-import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Failure, type Outcome, clause, inputFailure } from '../failure'
 import { ignoredLabel } from '../images/class-list'
 import { type Dataset, checkLabels, labelKind, listMasks } from '../images/dataset'
 import { type LabelKind, labelNames } from '../images/labels'
@@ -188,7 +188,7 @@ const planCropEvaluation = ({ setup, source, graph }: SetupGraph, { arenaBytes }
     E.mapLeft((failure) =>
       failure.code === 'budget'
         ? inputFailure(
-            `crops cannot be validated within the memory of a rank (${failure.message}): raise --budget, or leave --validation out`
+            `crops cannot be validated within the memory of a rank (${clause(failure)}): raise --budget, or leave --validation out`
           )
         : failure
     )

@@ -70,6 +70,8 @@ class ConvolutionKernel : public FusedKernel {
     if (poolKernel->kind != KernelKind::maxPoolBackward) return nullptr;
     const auto pool = decode<Pool>(*poolKernel);
     if (!tilesInput(pool) || !channelsLast(pool) || pool.inChannels != tile.channels || tile.layout != Layout::nhwc) return nullptr;
+    // Pools of other channels add to 0, which makes -0 to 0.
+    if (tile.channels % (tensorAlignment / tensorBytes) != 0) return nullptr;
     const PooledGradient<T> pooled{tensor<T>(ofPool, 0), tensor<std::uint8_t>(ofPool, 1), pool.inWidth};
     if (!isFree(pooled.gradient, count / 4 * tensorBytes) || !isFree(pooled.winners, count / 4)) return nullptr;
     return [this, tile, output, pooled, gradient, bias, operands] {
