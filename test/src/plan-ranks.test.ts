@@ -179,7 +179,6 @@ const v100 = { model: 'vgg16', classes: 2, device: 'devices/v100-16gb.json' } as
 const golden = [
   ['vgg16', '10Gb/s,20us', [1, 1.45, 1.59, 1.59]],
   ['vgg16', '100Gb/s,2us', [1, 1.89, 3.45, 5.9]],
-  ['resnet18', '10Gb/s,20us', [0.94, 0.94, 0.94, 0.94]],
   ['resnet18', '100Gb/s,2us', [0.94, 1.33, 1.61, 1.71]]
 ] as const
 
@@ -194,7 +193,7 @@ for (const [name, network, speedUps] of golden)
   })
 
 test('of meshes the fastest is planned for: micro-batches as far as they go, and rows beside them', async () => {
-  const asked = { ...v100, input: [1, 3, 512, 512], network: '100Gb/s,2us' } as const
+  const asked = { ...v100, model: 'vgg11', input: [1, 3, 512, 512], network: '100Gb/s,2us' } as const
   const meshOf = async (ranks: number, accumulate: number) => (await valueOf(plan({ ...asked, ranks, accumulate }))).ranks!.mesh
   assert.equal(await meshOf(4, 4), { microBatches: 4, rows: 1 })
   assert.equal(await meshOf(8, 4), { microBatches: 4, rows: 2 })
@@ -216,7 +215,7 @@ for (const [ranks, mesh] of [
   })
 
 test('what compare and explain tell of ranks is what plan does', async () => {
-  const asked = { ...v100, input: [1, 3, 512, 512], ranks: 4, network: '100Gb/s,2us' } as const
+  const asked = { ...v100, model: 'vgg11', input: [1, 3, 512, 512], ranks: 4, network: '100Gb/s,2us' } as const
   const planned = await valueOf(plan(asked))
   const { rows } = await valueOf(compare({ ...asked, budgets: ['100%'], strategies: ['plain'] }))
   const plain = await valueOf(plan({ ...asked, strategy: 'plain' }))

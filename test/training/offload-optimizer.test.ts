@@ -10,7 +10,7 @@ import { runSections, update, type Batch } from './execute'
 import { optimizers } from './random-training'
 import { assertSameBits } from './same-bits'
 
-const input = [2, 3, 24, 24] as const
+const input = [2, 3, 16, 16] as const
 /** Its convolutions' state takes one piece each, that of the linear layer several, others none. */
 const net = model({
   name: 'wide',
