@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { SaxesParser } from 'saxes'
+import { clause } from '../failure'
 import type { DrawnPolygon, Ring } from './paint-polygons'
 
 type Attributes = Readonly<Record<string, string>>
@@ -127,8 +128,8 @@ const readers: Readonly<Record<string, () => Reader>> = { ASAP_Annotations: asap
 export const decodeAnnotationXml = (text: string): E.Either<string, readonly DrawnPolygon[]> => {
   const parser = new SaxesParser()
   let reader: Reader | undefined
-  parser.on('error', ({ message }) => {
-    throw new Fault(`it is no XML (${message.replace(/\.$/, '')}): store it anew`)
+  parser.on('error', (error) => {
+    throw new Fault(`it is no XML (${clause(error)}): store it anew`)
   })
   parser.on('opentag', ({ name, attributes }) => {
     reader ??= readers[name]?.()

@@ -99,9 +99,9 @@ export const planPrediction = (
 ): Outcome<PlannedPrediction> => {
   const graphAt = (at: Extent2): E.Either<Failure, Graph> => forwardGraph(setup, { ...at, channels }, source)
   const planWith =
-    (setup: RunnableSetup) =>
+    (one: RunnableSetup) =>
     (at: Extent2): Outcome<Planned> =>
-      planAt(setup, { ...at, channels }, source, watching)
+      planAt(one, { ...at, channels }, source, watching)
   const { measure, ...unmeasured } = setup
   const byWindows = (whole: Failure): Outcome<PlannedPrediction> => {
     const fields = setup.plan === undefined ? fieldsWithin({ graphAt }, extent) : undefined

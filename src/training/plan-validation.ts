@@ -74,11 +74,12 @@ const checkExtent = ({ height, width }: Extent2, { input: [, , high, wide] }: No
     : E.left(inputFailure(`the scores of ${extentText({ height, width })} pixels are ${high}x${wide}`))
 
 /** Why images cannot be validated whole: of code `budget` where a larger one would help. */
-const cutFailure = (least: Extent2, { code, message }: Failure): Failure => {
+const cutFailure = (least: Extent2, reason: Failure): Failure => {
+  const { code } = reason
   const within = code === 'budget' ? ' within the memory of the training' : ''
   return {
     code: code === 'budget' ? 'budget' : 'input',
-    message: `images of ${extentText(least)} cannot be validated whole${within} (${clause({ message })})`
+    message: `images of ${extentText(least)} cannot be validated whole${within} (${clause(reason)})`
   }
 }
 

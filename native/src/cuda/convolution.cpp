@@ -58,13 +58,15 @@ class ConvolutionKernel : public FusedKernel {
     };
     const auto tensorBytes = static_cast<std::int64_t>(sizeof(T));
     if (!isFree(output, count * tensorBytes)) return nullptr;
-    if (before.size() == 1) {
-      T* const passing = tensor<T>(ofRectifier, 1);
-      if (!isFree(passing, count * tensorBytes)) return nullptr;
+    const auto behind = [&](const auto& passing) -> std::function<void()> {
       return [this, tile, output, passing, gradient, bias, operands] {
         rectifiedBiasGradient<T>(context_, tile, output, passing, gradient, bias);
         launchProduct(operands);
       };
+    };
+    if (before.size() == 1) {
+      T* const passing = tensor<T>(ofRectifier, 1);
+      return isFree(passing, count * tensorBytes) ? behind(passing) : nullptr;
     }
     const auto& [poolKernel, ofPool] = before.front();
     if (poolKernel->kind != KernelKind::maxPoolBackward) return nullptr;
@@ -73,11 +75,7 @@ class ConvolutionKernel : public FusedKernel {
     // Pools of other channels add to 0, which makes -0 to 0.
     if (tile.channels % (tensorAlignment / tensorBytes) != 0) return nullptr;
     const PooledGradient<T> pooled{tensor<T>(ofPool, 0), tensor<std::uint8_t>(ofPool, 1), pool.inWidth};
-    if (!isFree(pooled.gradient, count / 4 * tensorBytes) || !isFree(pooled.winners, count / 4)) return nullptr;
-    return [this, tile, output, pooled, gradient, bias, operands] {
-      rectifiedBiasGradient<T>(context_, tile, output, pooled, gradient, bias);
-      launchProduct(operands);
-    };
+    return isFree(pooled.gradient, count / 4 * tensorBytes) && isFree(pooled.winners, count / 4) ? behind(pooled) : nullptr;
   }
 
   void launchProduct(const std::vector<Operand>& operands) {
