@@ -576,6 +576,29 @@ void testLargeWeights(Devices& devices) {
   compare(KernelKind::convolutionBackwardData, "sourceGradient", layouts.backwardData, Layout::winogradBackward);
 }
 
+// A result that is written past the caches has the bits of one that is not: two images at once, and
+// each by itself, whose rows and columns end in smaller tiles.
+void testLargeWinograd(Devices& devices) {
+  const auto blocked = Layout::nChw16c;
+  const std::int64_t channels = 16;
+  const Axis rows{523, 523, 3, 1, 1, 1, 1}, columns{509, 509, 3, 1, 1, 1, 1};
+  const std::int64_t image = channels * rows.in * columns.in;
+  const Buffer x = random(2 * image), w = random(weightElements(Layout::winogradForward, channels, channels, 3, 3, 1)),
+               bias = random(channels);
+  const auto run = [&](std::int64_t batch, std::int64_t first) {
+    const Kernel kernel = ConvolutionCase{windowFields(batch, channels, rows, columns), channels, 1, 0.25}.kernel(
+        KernelKind::convolutionForward, blocked, blocked, Layout::winogradForward, 1);
+    const Buffer found(static_cast<std::size_t>(batch * image) * sizeof(float)), scratch(devices.cpu->scratchBytes(kernel));
+    const Operand source{x.operand().address + first * image * static_cast<std::int64_t>(sizeof(float)), 0};
+    runCpu(devices, kernel, {source, w.operand(), bias.operand(), found.operand(), scratch.operand()});
+    return std::pair(kernel, found);
+  };
+  const auto [kernel, both] = run(2, 0);
+  for (const std::int64_t first : {0, 1})
+    if (std::memcmp(both.data() + first * image, run(1, first).second.data(), static_cast<std::size_t>(image) * sizeof(float)) != 0)
+      fail(kernel, "image " + std::to_string(first) + " has other bits than by itself");
+}
+
 void testMaxPool(Devices& devices) {
   const Axis rows = randomAxis(draw(1, 5), draw(1, 4), pick<std::int64_t>({1, 1, 1, 2}), 0),
              columns = randomAxis(draw(1, 5), draw(1, 4), 1, 0);
@@ -783,7 +806,10 @@ int main(int count, char** arguments) {
   if (wide) testLongSums(devices);
   testLongPlainSums(devices, otherThreads);
   testBf16Convolutions(devices.threads, otherThreads.threads);
-  if (wide) testLargeWeights(devices);
+  if (wide) {
+    testLargeWeights(devices);
+    testLargeWinograd(devices);
+  }
   for (std::int64_t i = 0; i < cases && failures < 10; ++i) {
     testConvolution(devices, randomConvolution());
     if (wide) testWinograd(devices, otherThreads);

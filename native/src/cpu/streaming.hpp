@@ -29,15 +29,20 @@ inline void stream(const void* source, void* destination, std::size_t bytes) {
   std::memcpy(destination, source, bytes);
 }
 
+// What a thread streamed is in memory for all threads after it, and after a barrier.
+inline void streamFence() {
+#ifdef __SSE2__
+  _mm_sfence();
+#endif
+}
+
 // body(job) for job 0 .. count - 1; what it streams is in memory for all threads at the end.
 template <class Body>
 void parallelStreams(std::int64_t count, const Body& body) {
   parallelTeam([&](std::int64_t member, std::int64_t members) {
     const Share jobs = shareOf(count, member, members);
     for (std::int64_t job = jobs.begin; job < jobs.end; ++job) body(job);
-#ifdef __SSE2__
-    _mm_sfence();
-#endif
+    streamFence();
   });
 }
 

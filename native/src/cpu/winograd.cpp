@@ -24,9 +24,9 @@ TileGrid gridOf(const Convolution& c, const Planes& result) {
 Correlation correlationOf(KernelKind kind, const Convolution& c) {
   const Windows windows = windowsOf(c);
   const Planes source = sourceOf(c), destination = destinationOf(c);
-  if (kind == KernelKind::convolutionForward) return {source, destination, windows, gridOf(c, destination)};
+  if (kind == KernelKind::convolutionForward) return {source, destination, windows, gridOf(c, destination), c.batch};
   const auto& [padTop, padLeft, dilation] = windows;
-  return {destination, source, {2 * dilation.rows - padTop, 2 * dilation.columns - padLeft, dilation}, gridOf(c, source)};
+  return {destination, source, {2 * dilation.rows - padTop, 2 * dilation.columns - padLeft, dilation}, gridOf(c, source), c.batch};
 }
 
 Gradient gradientOf(const Convolution& c) {

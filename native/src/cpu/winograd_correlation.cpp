@@ -1,6 +1,8 @@
 #include "winograd_correlation.hpp"
 
 #include "parallel.hpp"
+#include "streaming.hpp"
+#include "winograd_ahead.hpp"
 
 namespace tilefold::cpu::winograd {
 namespace {
@@ -40,38 +42,46 @@ Transformed productTiles(const Correlation& c, const Blocking& blocking) {
   return {blocking.tiles(), std::min(maxVectors, c.result.blocks())};
 }
 
+// Past the caches where `streams`.
 template <class T>
 void storeTile(const Planes& planes, T* plane, const Place& place, const TileSize& size, const Dilation& dilation, const float* products,
-               std::int64_t positionStride, const Finish& finish) {
+               std::int64_t positionStride, const Finish& finish, bool streams) {
   const PixelGrid<T> pixels{plane + place.y * planes.rowStride() + place.x * lanes, dilation.rows * planes.rowStride(),
                             dilation.columns * lanes};
   const std::int64_t rows = std::min(size.rows, ceilDivide(planes.height - place.y, dilation.rows));
   const std::int64_t columns = std::min(size.columns, ceilDivide(planes.width - place.x, dilation.columns));
-  if (rows == size.rows && columns == size.columns) return restoreTile(products, positionStride, finish, size, pixels);
+  if (!streams && rows == size.rows && columns == size.columns) return restoreTile(products, positionStride, finish, size, pixels);
   alignas(64) T whole[step * step * lanes];
   restoreTile(products, positionStride, finish, size, PixelGrid<T>{whole, step * lanes, lanes});
-  for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < columns; ++j)
-      std::memcpy(static_cast<void*>(pixels(i, j)), whole + (i * step + j) * lanes, lanes * sizeof(T));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const T* row = whole + i * step * lanes;
+    if (streams) {
+      stream(row, pixels(i, 0), static_cast<std::size_t>(columns * lanes) * sizeof(T));
+      continue;
+    }
+    for (std::int64_t j = 0; j < columns; ++j) std::memcpy(static_cast<void*>(pixels(i, j)), row + j * lanes, lanes * sizeof(T));
+  }
 }
 
 // One chunk of the result's channels for a block of tiles.
 template <class T>
 void produceChunk(const Correlation& c, const CorrelationOperands<T>& operands, const Block& tiles, std::int64_t chunk,
-                  const Transformed& from, const float* transformed, const Transformed& to, float* products) {
+                  const Transformed& from, const float* transformed, const Transformed& to, float* products, bool streams, Ahead<T>& ahead) {
   const std::int64_t vectors = chunkVectors(c.result.channels, chunk);
   const float* weights = operands.weights + chunkOffset(c.operand.channels, chunk);
-  for (std::int64_t p = 0; p < positions; ++p)
+  for (std::int64_t p = 0; p < positions; ++p) {
+    ahead.fetchPart();
     if (hasPosition(tiles.size(), p))
       multiply({weights + p * c.operand.channels * vectors * lanes, transformed + p * from.positionStride(),
                 products + p * to.positionStride(), tiles.groups(), c.operand.blocks(), vectors});
+  }
   constexpr float nothing[lanes] = {};
   for (std::int64_t v = 0; v < vectors; ++v) {
     const std::int64_t block = chunk * maxVectors + v;
     const Finish finish{operands.bias == nullptr ? nothing : operands.bias + block * lanes, operands.slope};
     for (std::int64_t tile = 0; tile < tiles.count(); ++tile)
       storeTile(c.result, operands.result + c.result.at(tiles[tile].image, block), tiles[tile], tiles.size(), c.windows.dilation,
-                products + (tile * vectors + v) * lanes, to.positionStride(), finish);
+                products + (tile * vectors + v) * lanes, to.positionStride(), finish, streams);
   }
 }
 
@@ -97,25 +107,34 @@ void correlate(const Correlation& c, int threads, const CorrelationOperands<T>& 
   const Transformed from = operandTiles(c, blocking), to = productTiles(c, blocking);
   const std::int64_t chunks = weightChunks(c.result.channels);
   const bool isShared = blocking.isShared();
+  const bool streams = c.windows.dilation.columns == 1 && c.resultElements() * static_cast<std::int64_t>(sizeof(T)) >= leastStreamed;
   parallelTeam([&](std::int64_t member, std::int64_t members) {
     float* products = operands.scratch + member * to.floats();
     float* transformed = operands.scratch + threads * to.floats() + (isShared ? 0 : member * from.floats());
     // A member's share of the work on a block.
     const std::int64_t own = isShared ? member : 0, of = isShared ? members : 1;
+    const auto ownOf = [=](std::int64_t count) { return own < count ? ceilDivide(count - own, of) : 0; };
     for (const Section& section : c.grid.sections()) {
-      const std::int64_t count = ceilDivide(section.count(), blocking.tilesIn(section));
+      const std::int64_t most = blocking.tilesIn(section), count = ceilDivide(section.count(), most);
       const Share blocks = isShared ? Share{0, count} : shareOf(count, member, members);
-      for (std::int64_t index = blocks.begin; index < blocks.end; ++index) {
-        const std::int64_t begin = section.begin + index * blocking.tilesIn(section);
-        const Block tiles(c.grid, begin, begin + blocking.tilesIn(section));
+      const auto blockAt = [&](std::int64_t index) {
+        const std::int64_t begin = section.begin + index * most;
+        return index < blocks.end ? std::optional<Block>(Block(c.grid, begin, begin + most)) : std::nullopt;
+      };
+      std::int64_t index = blocks.begin;
+      for (std::optional<Block> tiles = blockAt(index), next; tiles; tiles = next) {
+        next = blockAt(++index);
         for (std::int64_t block = own; block < c.operand.blocks(); block += of)
-          transformBlock(c.operand, operands.operand, tiles, c.windows, block, from, block, transformed);
+          transformBlock(c.operand, operands.operand, *tiles, c.windows, block, from, block, transformed);
         if (isShared) teamBarrier();
+        Ahead<T> ahead(c.operand, operands.operand, next, windowArea(c.windows, section.size), {own, ownOf(c.operand.blocks()), of},
+                       ownOf(chunks) * positions);
         for (std::int64_t chunk = own; chunk < chunks; chunk += of)
-          produceChunk(c, operands, tiles, chunk, from, transformed, to, products);
+          produceChunk(c, operands, *tiles, chunk, from, transformed, to, products, streams, ahead);
         if (isShared) teamBarrier();
       }
     }
+    if (streams) streamFence();
   });
 }
 

@@ -10,6 +10,8 @@ struct Correlation {
   Planes operand, result;
   Windows windows;  // of the operand
   TileGrid grid;    // of the result
+  std::int64_t batch;
+  std::int64_t resultElements() const { return result.at(batch, 0); }
 };
 
 std::int64_t correlationScratchFloats(const Correlation& c, int threads);

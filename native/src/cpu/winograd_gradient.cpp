@@ -1,6 +1,7 @@
 #include "winograd_gradient.hpp"
 
 #include "parallel.hpp"
+#include "winograd_ahead.hpp"
 
 namespace tilefold::cpu::winograd {
 namespace {
@@ -85,16 +86,24 @@ void transformGradients(const Gradient& g, const T* gradient, const Block& tiles
 
 template <class T>
 void addBlock(const Gradient& g, const Work& w, const GradientOperands<T>& operands, const Pair& pair, const Block& tiles,
-              const Workspace& space) {
+              const std::optional<Block>& next, const Workspace& space) {
   const Transformed from = w.source(), by = w.gradient();
   const Transformed source{from.tiles, pair.ins / lanes};  // a smaller last chunk is as dense
   for (std::int64_t block = 0; block < source.blocks; ++block)
     transformBlock(g.source, operands.source, tiles, g.windows, pair.inBlock + block, source, block, space.source);
   transformGradients(g, operands.destinationGradient, tiles, pair, by, space.gradient, space.totals + taps * w.matrix());
-  for (std::int64_t p = 0; p < positions; ++p)
+  const std::int64_t vectors = pair.outs / lanes;
+  const TileSize nextSize = next ? next->size() : TileSize{};
+  Ahead<T> sourceAhead(g.source, operands.source, next, windowArea(g.windows, nextSize), {pair.inBlock, source.blocks, 1}, positions);
+  Ahead<T> gradientAhead(g.destination, operands.destinationGradient, next, {0, 0, g.windows.dilation, nextSize},
+                         {pair.outBlock, vectors, 1}, positions);
+  for (std::int64_t p = 0; p < positions; ++p) {
+    sourceAhead.fetchPart();
+    gradientAhead.fetchPart();
     if (hasPosition(tiles.size(), p))
       accumulate({space.source + p * source.positionStride(), space.gradient + p * by.positionStride(), space.sums + p * w.sumStride(),
-                  tiles.groups(), source.blocks, pair.outs / lanes});
+                  tiles.groups(), source.blocks, vectors});
+  }
 }
 
 template <class T>
@@ -106,10 +115,14 @@ void sumPart(const Gradient& g, const Work& w, const GradientOperands<T>& operan
     const Share share = shareOf(tiles.end - tiles.begin, run, runs);
     std::fill_n(space.sums, positions * w.sumStride(), 0.0F);
     const std::int64_t end = tiles.begin + share.end;
-    for (std::int64_t begin = tiles.begin + share.begin; begin < end;) {
-      const Block block(g.grid, begin, std::min(begin + blockTiles, end));
-      addBlock(g, w, operands, pair, block, space);
-      begin += block.count();
+    const auto blockAt = [&](std::int64_t begin) {
+      return begin < end ? std::optional<Block>(Block(g.grid, begin, std::min(begin + blockTiles, end))) : std::nullopt;
+    };
+    std::int64_t begin = tiles.begin + share.begin;
+    for (std::optional<Block> block = blockAt(begin), next; block; block = next) {
+      begin += block->count();
+      next = blockAt(begin);
+      addBlock(g, w, operands, pair, *block, next, space);
     }
     for (std::int64_t vector = 0; vector < pair.ins * pair.outs; vector += lanes)
       restoreTaps(space.sums + vector, w.sumStride(), space.totals + vector, w.matrix());

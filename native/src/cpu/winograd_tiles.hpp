@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../kernels/layout.hpp"
+#include "prefetch.hpp"
 #include "winograd_loops.hpp"
 
 namespace tilefold::cpu::winograd {
@@ -160,7 +161,7 @@ class Pixels {
   void prefetch(const TileSize& size) const {
     with([&](const auto& pixels) {
       for (std::int64_t i = 0; i < size.rows; ++i)
-        for (std::int64_t j = 0; j < size.columns; ++j) __builtin_prefetch(pixels(i, j));
+        for (std::int64_t j = 0; j < size.columns; ++j) cpu::prefetch<3>(pixels(i, j));
     });
   }
 
