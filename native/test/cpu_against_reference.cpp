@@ -12,6 +12,7 @@
 #include "../src/program/check_kernel.hpp"
 #include "../src/cpu/cpu_device.hpp"
 #include "../src/cpu/processor.hpp"
+#include "../src/cpu/streaming.hpp"
 #include "../src/kernels/bfloat16.hpp"
 #include "../src/kernels/kernel_fields.hpp"
 #include "../src/program/operand.hpp"
@@ -583,6 +584,7 @@ void testLargeWinograd(Devices& devices) {
   const std::int64_t channels = 16;
   const Axis rows{523, 523, 3, 1, 1, 1, 1}, columns{509, 509, 3, 1, 1, 1, 1};
   const std::int64_t image = channels * rows.in * columns.in;
+  constexpr auto least = cpu::leastStreamed / static_cast<std::int64_t>(sizeof(float));
   const Buffer x = random(2 * image), w = random(weightElements(Layout::winogradForward, channels, channels, 3, 3, 1)),
                bias = random(channels);
   const auto run = [&](std::int64_t batch, std::int64_t first) {
@@ -594,6 +596,7 @@ void testLargeWinograd(Devices& devices) {
     return std::pair(kernel, found);
   };
   const auto [kernel, both] = run(2, 0);
+  if (image >= least || 2 * image < least) fail(kernel, "two images are to be streamed, and none by itself");
   for (const std::int64_t first : {0, 1})
     if (std::memcmp(both.data() + first * image, run(1, first).second.data(), static_cast<std::size_t>(image) * sizeof(float)) != 0)
       fail(kernel, "image " + std::to_string(first) + " has other bits than by itself");

@@ -246,6 +246,10 @@ const readFolder = (path: string, rules: DataRules, signal: AbortSignal | undefi
   )
 }
 
+/** A number was probably meant as a share of the images. */
+const hintOfShare = (option: string, path: string): string =>
+  option === '--validation' && Number.isFinite(Number(path)) ? ', and a share of the images lies above 0 and below 1' : ''
+
 /**
  * A CSV file (paths relative to it, columns by its header), or a folder with one folder of images a
  * class (labels in the order of their names, or of the class list), or with a folder of images and
@@ -257,7 +261,7 @@ export const loadDataset = (path: string, rules: DataRules = { option: '--data' 
   return pipe(
     TE.tryCatch(
       () => stat(path),
-      () => inputFailure(path === '' ? `${option}: the path is empty` : `${option} ${path} does not exist`)
+      () => inputFailure(path === '' ? `${option}: the path is empty` : `${option} ${path} does not exist${hintOfShare(option, path)}`)
     ),
     TE.chain((found): Outcome<Dataset> => (found.isDirectory() ? readFolder(path, rules, signal) : readCsv(path, rules, signal))),
     TE.filterOrElse(

@@ -8,6 +8,7 @@ import {
   overlapLoss,
   parseLoss,
   pixelLoss,
+  showShape,
   valueLoss,
   type AnyLayer,
   type LossFamily,
@@ -56,6 +57,10 @@ export const withLoss =
         // Layers that do not fit are refused when the graph is built.
         if (E.isLeft(made)) return E.right(model)
         const shape = made.right.at(-1)?.output ?? input
+        if (families.includes('overlap') && shape.length !== 4)
+          return E.left(
+            `--loss ${formula}: dice and tversky compare areas of images, and ${model.name} ends in ${showShape(shape)}: leave them out, or take a model of pixels such as unet`
+          )
         // A segment that is asked to be tiled stays as it is written.
         const end = flatLayers(model.layers).some(({ op }) => op === 'tile') ? [checkpoint] : []
         const layers = [...model.layers, ...end, named('loss', makeLossLayer(formula, families, shape.length === 4))]

@@ -124,6 +124,9 @@ export const matchWeights = (matching: Matching): E.Either<Failure, WeightMatch>
   const prefixes = [...(resets?.reset ?? []), ...(resets?.newHead ? [lastLayer(parameters)] : [])]
   const isDrawn = ({ name }: Parameter): boolean => prefixes.some((prefix) => hasPrefix(name, prefix))
   const read = parameters.filter((parameter) => !isDrawn(parameter))
+  const [stored] = file.tensors.keys()
+  if (read.length > 0 && stored !== undefined && !parameters.some(({ name }) => file.tensors.has(name)))
+    return fail(`holds ${stored} and no parameter of ${model}, whose first is ${parameters[0]!.name}: give the weights of ${model}`)
   for (const parameter of read) {
     const fault = findFault(matching, parameter)
     if (fault !== undefined) return fail(fault)

@@ -206,6 +206,12 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
   ['early stopping without validation', train('good.csv', '--early-stop', '2'), 2, /^--early-stop needs --validation: give both/],
   ['--resume without --state', train('good.csv', '--resume'), 2, /^--resume needs --state: give both/],
   ['validation images that are absent', train('good.csv', '--validation', at('nowhere')), 2, /^--validation .*nowhere does not exist/],
+  [
+    'a validation share of all images',
+    train('good.csv', '--validation', '1'),
+    2,
+    /^--validation 1 does not exist, and a share of the images lies above 0 and below 1/
+  ],
   ['a validation share of nothing', train('cut.csv', '--validation', '0.5'), 2, /^--validation 0\.5 of 1 images leaves none/],
   [
     'class weights for other classes',

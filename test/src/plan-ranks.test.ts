@@ -183,7 +183,7 @@ const golden = [
   ['resnet18', '100Gb/s,2us', [0.94, 1.33, 1.61, 1.71]]
 ] as const
 
-for (const [name, network, speedUps] of inSystems ? golden : golden.slice(1))
+for (const [name, network, speedUps] of golden.filter(([, network]) => inSystems || network === '100Gb/s,2us'))
   test(`the speed-ups of ${name} at 1024 pixels a side on ${network} are as they were`, async () => {
     const found: number[] = []
     for (const ranks of [1, 2, 4, 8]) {

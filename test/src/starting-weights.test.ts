@@ -118,6 +118,16 @@ test('what does not fit names the option that draws it anew', async () => {
     await sentence({ weights: at('two'), reset: ['classifier'] }),
     `${at('two')}: --reset classifier names nothing in it or in net, whose first parameter is features.0.weight, the last fc.bias`
   )
+  await valueOf(writeTensorFile(at('of-another'), [tensor('encoder.0.weight', [4, 3, 3, 3])]))
+  assert.is(
+    await sentence({ weights: at('of-another') }),
+    `${at('of-another')}: holds encoder.0.weight and no parameter of net, whose first is features.0.weight: give the weights of net`
+  )
+  await valueOf(writeTensorFile(at('features'), features))
+  assert.is(
+    await sentence({ weights: at('features'), reset: ['features'] }),
+    `${at('features')}: lacks fc.weight [2, 4], which net needs: give --new-head to draw the last layer anew`
+  )
   assert.is(await sentence({ newHead: true }), '--new-head needs --weights: give both')
   assert.is(await sentence({ reset: ['fc'] }), '--reset needs --weights: give both')
   const { message } = await failureOf(

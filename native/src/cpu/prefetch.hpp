@@ -3,8 +3,8 @@
 
 namespace tilefold::cpu {
 
-// Locality 3: into every cache; 2: not into the first. GCC takes a function that only prefetches
-// for one without effect, whose calls it leaves out: the empty assembly is one.
+// Locality 3: into every cache; 2: not into the first. GCC leaves out calls of functions that only
+// prefetch; the empty assembly counts as an effect.
 template <int Locality>
 inline void prefetch(const void* address) {
   __builtin_prefetch(address, 0, Locality);

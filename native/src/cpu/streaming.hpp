@@ -13,10 +13,10 @@
 
 namespace tilefold::cpu {
 
-// Bytes that a launch reads and writes, as many as the last cache of most processors holds.
+// Bytes that a launch touches, as many as the last cache of most processors holds.
 constexpr std::int64_t leastStreamed = std::int64_t{32} << 20;
 
-// Copies what lies in a cache to memory, within parallelStreams.
+// Copies what lies in a cache to memory, before a streamFence.
 inline void stream(const void* source, void* destination, std::size_t bytes) {
 #ifdef __SSE2__
   if (bytes % sizeof(__m128i) == 0 && reinterpret_cast<std::uintptr_t>(destination) % alignof(__m128i) == 0) {
@@ -29,7 +29,7 @@ inline void stream(const void* source, void* destination, std::size_t bytes) {
   std::memcpy(destination, source, bytes);
 }
 
-// What a thread streamed is in memory for all threads after it, and after a barrier.
+// What a thread streamed before it, all threads see after the next barrier.
 inline void streamFence() {
 #ifdef __SSE2__
   _mm_sfence();

@@ -3,22 +3,17 @@
 #pragma once
 #include <optional>
 
+#include "prefetch.hpp"
 #include "winograd_tiles.hpp"
 
 namespace tilefold::cpu::winograd {
 
-// The pixels that a tile reads: so many rows and columns from `above` and `before` its place.
+// The pixels that a tile reads: the first `above` and `before` its place, and `more` rows and
+// columns than it has results.
 struct Area {
-  std::int64_t above, before;
+  std::int64_t above, before, more;
   Dilation dilation;
-  TileSize size;
 };
-
-// A tile's window, but for the columns that it shares with the tile before it.
-inline Area windowArea(const Windows& windows, const TileSize& size) {
-  const auto& [padTop, padLeft, dilation] = windows;
-  return {padTop, padLeft - 2 * dilation.columns, dilation, {size.rows + 2, size.columns}};
-}
 
 // Every `step`-th of `count` blocks of channels, from `first` on.
 struct ChannelBlocks {
@@ -33,19 +28,20 @@ class Ahead {
         std::int64_t parts)
       : planes_(planes), pixels_(pixels), tiles_(tiles), area_(area), channels_(channels), parts_(parts) {}
 
-  void fetchPart() {
-    if (!tiles_) return;
-    const std::int64_t end = tiles_->count() * channels_.count * ++part_ / parts_;
-    for (; done_ < end; ++done_) fetch((*tiles_)[done_ % tiles_->count()], channels_.first + done_ / tiles_->count() * channels_.step);
-  }
+  void fetchPart() { fetchTo(windows() * ++part_ / parts_); }
+  void fetchRest() { fetchTo(windows()); }
 
  private:
+  std::int64_t windows() const { return tiles_ ? tiles_->count() * channels_.count : 0; }
+  void fetchTo(std::int64_t end) {
+    for (; done_ < end; ++done_) fetch((*tiles_)[done_ % tiles_->count()], channels_.first + done_ / tiles_->count() * channels_.step);
+  }
   void fetch(const Place& place, std::int64_t channelBlock) const {
     const T* plane = pixels_ + planes_.at(place.image, channelBlock);
-    for (std::int64_t i = 0; i < area_.size.rows; ++i) {
+    for (std::int64_t i = 0; i < tiles_->size().rows + area_.more; ++i) {
       const std::int64_t row = place.y - area_.above + i * area_.dilation.rows;
       if (row < 0 || row >= planes_.height) continue;
-      for (std::int64_t j = 0; j < area_.size.columns; ++j) {
+      for (std::int64_t j = 0; j < tiles_->size().columns + area_.more; ++j) {
         const std::int64_t column = place.x - area_.before + j * area_.dilation.columns;
         if (column >= 0 && column < planes_.width) prefetch<2>(plane + row * planes_.rowStride() + column * lanes);
       }

@@ -66,7 +66,8 @@ void storeTile(const Planes& planes, T* plane, const Place& place, const TileSiz
 // One chunk of the result's channels for a block of tiles.
 template <class T>
 void produceChunk(const Correlation& c, const CorrelationOperands<T>& operands, const Block& tiles, std::int64_t chunk,
-                  const Transformed& from, const float* transformed, const Transformed& to, float* products, bool streams, Ahead<T>& ahead) {
+                  const Transformed& from, const float* transformed, const Transformed& to, float* products, bool streams,
+                  Ahead<T>& ahead) {
   const std::int64_t vectors = chunkVectors(c.result.channels, chunk);
   const float* weights = operands.weights + chunkOffset(c.operand.channels, chunk);
   for (std::int64_t p = 0; p < positions; ++p) {
@@ -111,6 +112,7 @@ void correlate(const Correlation& c, int threads, const CorrelationOperands<T>& 
   parallelTeam([&](std::int64_t member, std::int64_t members) {
     float* products = operands.scratch + member * to.floats();
     float* transformed = operands.scratch + threads * to.floats() + (isShared ? 0 : member * from.floats());
+    const auto& [padTop, padLeft, dilation] = c.windows;
     // A member's share of the work on a block.
     const std::int64_t own = isShared ? member : 0, of = isShared ? members : 1;
     const auto ownOf = [=](std::int64_t count) { return own < count ? ceilDivide(count - own, of) : 0; };
@@ -127,10 +129,11 @@ void correlate(const Correlation& c, int threads, const CorrelationOperands<T>& 
         for (std::int64_t block = own; block < c.operand.blocks(); block += of)
           transformBlock(c.operand, operands.operand, *tiles, c.windows, block, from, block, transformed);
         if (isShared) teamBarrier();
-        Ahead<T> ahead(c.operand, operands.operand, next, windowArea(c.windows, section.size), {own, ownOf(c.operand.blocks()), of},
+        Ahead<T> ahead(c.operand, operands.operand, next, {padTop, padLeft, 2, dilation}, {own, ownOf(c.operand.blocks()), of},
                        ownOf(chunks) * positions);
         for (std::int64_t chunk = own; chunk < chunks; chunk += of)
           produceChunk(c, operands, *tiles, chunk, from, transformed, to, products, streams, ahead);
+        ahead.fetchRest();  // of a member that has no chunk
         if (isShared) teamBarrier();
       }
     }

@@ -93,10 +93,9 @@ void addBlock(const Gradient& g, const Work& w, const GradientOperands<T>& opera
     transformBlock(g.source, operands.source, tiles, g.windows, pair.inBlock + block, source, block, space.source);
   transformGradients(g, operands.destinationGradient, tiles, pair, by, space.gradient, space.totals + taps * w.matrix());
   const std::int64_t vectors = pair.outs / lanes;
-  const TileSize nextSize = next ? next->size() : TileSize{};
-  Ahead<T> sourceAhead(g.source, operands.source, next, windowArea(g.windows, nextSize), {pair.inBlock, source.blocks, 1}, positions);
-  Ahead<T> gradientAhead(g.destination, operands.destinationGradient, next, {0, 0, g.windows.dilation, nextSize},
-                         {pair.outBlock, vectors, 1}, positions);
+  const auto& [padTop, padLeft, dilation] = g.windows;
+  Ahead<T> sourceAhead(g.source, operands.source, next, {padTop, padLeft, 2, dilation}, {pair.inBlock, source.blocks, 1}, positions);
+  Ahead<T> gradientAhead(g.destination, operands.destinationGradient, next, {0, 0, 0, dilation}, {pair.outBlock, vectors, 1}, positions);
   for (std::int64_t p = 0; p < positions; ++p) {
     sourceAhead.fetchPart();
     gradientAhead.fetchPart();
