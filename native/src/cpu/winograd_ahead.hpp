@@ -3,17 +3,9 @@
 #pragma once
 #include <optional>
 
-#include "prefetch.hpp"
 #include "winograd_tiles.hpp"
 
 namespace tilefold::cpu::winograd {
-
-// The pixels that a tile reads: the first `above` and `before` its place, and `more` rows and
-// columns than it has results.
-struct Area {
-  std::int64_t above, before, more;
-  Dilation dilation;
-};
 
 // Every `step`-th of `count` blocks of channels, from `first` on.
 struct ChannelBlocks {
@@ -23,35 +15,34 @@ struct ChannelBlocks {
 template <class T>
 class Ahead {
  public:
-  // Fetches all of it in `parts` parts; nothing without tiles.
-  Ahead(const Planes& planes, const T* pixels, const std::optional<Block>& tiles, const Area& area, const ChannelBlocks& channels,
-        std::int64_t parts)
-      : planes_(planes), pixels_(pixels), tiles_(tiles), area_(area), channels_(channels), parts_(parts) {}
+  // Fetches in `parts` parts what the tiles read: `more` rows and columns than they have results.
+  // Nothing without tiles.
+  Ahead(const Planes& planes, const T* pixels, const std::optional<Block>& tiles, const Windows& windows, std::int64_t more,
+        const ChannelBlocks& channels, std::int64_t parts)
+      : planes_(planes), pixels_(pixels), tiles_(tiles), windows_(windows), more_(more), channels_(channels), parts_(parts) {}
 
-  void fetchPart() { fetchTo(windows() * ++part_ / parts_); }
-  void fetchRest() { fetchTo(windows()); }
+  void fetchPart() { fetchTo(count() * ++part_ / parts_); }
+  void fetchRest() { fetchTo(count()); }
 
  private:
-  std::int64_t windows() const { return tiles_ ? tiles_->count() * channels_.count : 0; }
+  std::int64_t count() const { return tiles_ ? tiles_->count() * channels_.count : 0; }
   void fetchTo(std::int64_t end) {
-    for (; done_ < end; ++done_) fetch((*tiles_)[done_ % tiles_->count()], channels_.first + done_ / tiles_->count() * channels_.step);
-  }
-  void fetch(const Place& place, std::int64_t channelBlock) const {
-    const T* plane = pixels_ + planes_.at(place.image, channelBlock);
-    for (std::int64_t i = 0; i < tiles_->size().rows + area_.more; ++i) {
-      const std::int64_t row = place.y - area_.above + i * area_.dilation.rows;
-      if (row < 0 || row >= planes_.height) continue;
-      for (std::int64_t j = 0; j < tiles_->size().columns + area_.more; ++j) {
-        const std::int64_t column = place.x - area_.before + j * area_.dilation.columns;
-        if (column >= 0 && column < planes_.width) prefetch<2>(plane + row * planes_.rowStride() + column * lanes);
-      }
+    for (; done_ < end; ++done_) {
+      const Place& place = (*tiles_)[done_ % tiles_->count()];
+      const std::int64_t channelBlock = channels_.first + done_ / tiles_->count() * channels_.step;
+      const TileSize read{tiles_->size().rows + more_, tiles_->size().columns + more_};
+      Pixels<T> window;
+      window.find(planes_, pixels_ + planes_.at(place.image, channelBlock), place.y - windows_.padTop, place.x - windows_.padLeft, read,
+                  windows_.dilation);
+      window.template prefetch<2>(read);
     }
   }
 
   const Planes& planes_;
   const T* pixels_;
   const std::optional<Block>& tiles_;
-  Area area_;
+  Windows windows_;
+  std::int64_t more_;
   ChannelBlocks channels_;
   std::int64_t parts_, part_ = 0, done_ = 0;
 };

@@ -55,11 +55,10 @@ void storeTile(const Planes& planes, T* plane, const Place& place, const TileSiz
   restoreTile(products, positionStride, finish, size, PixelGrid<T>{whole, step * lanes, lanes});
   for (std::int64_t i = 0; i < rows; ++i) {
     const T* row = whole + i * step * lanes;
-    if (streams) {
+    if (streams)
       stream(row, pixels(i, 0), static_cast<std::size_t>(columns * lanes) * sizeof(T));
-      continue;
-    }
-    for (std::int64_t j = 0; j < columns; ++j) std::memcpy(static_cast<void*>(pixels(i, j)), row + j * lanes, lanes * sizeof(T));
+    else
+      for (std::int64_t j = 0; j < columns; ++j) std::memcpy(static_cast<void*>(pixels(i, j)), row + j * lanes, lanes * sizeof(T));
   }
 }
 
@@ -112,30 +111,23 @@ void correlate(const Correlation& c, int threads, const CorrelationOperands<T>& 
   parallelTeam([&](std::int64_t member, std::int64_t members) {
     float* products = operands.scratch + member * to.floats();
     float* transformed = operands.scratch + threads * to.floats() + (isShared ? 0 : member * from.floats());
-    const auto& [padTop, padLeft, dilation] = c.windows;
     // A member's share of the work on a block.
     const std::int64_t own = isShared ? member : 0, of = isShared ? members : 1;
     const auto ownOf = [=](std::int64_t count) { return own < count ? ceilDivide(count - own, of) : 0; };
     for (const Section& section : c.grid.sections()) {
       const std::int64_t most = blocking.tilesIn(section), count = ceilDivide(section.count(), most);
       const Share blocks = isShared ? Share{0, count} : shareOf(count, member, members);
-      const auto blockAt = [&](std::int64_t index) {
-        const std::int64_t begin = section.begin + index * most;
-        return index < blocks.end ? std::optional<Block>(Block(c.grid, begin, begin + most)) : std::nullopt;
-      };
-      std::int64_t index = blocks.begin;
-      for (std::optional<Block> tiles = blockAt(index), next; tiles; tiles = next) {
-        next = blockAt(++index);
+      const std::int64_t end = std::min(section.begin + blocks.end * most, section.end);
+      forEachBlock(c.grid, section.begin + blocks.begin * most, end, most, [&](const Block& tiles, const std::optional<Block>& next) {
         for (std::int64_t block = own; block < c.operand.blocks(); block += of)
-          transformBlock(c.operand, operands.operand, *tiles, c.windows, block, from, block, transformed);
+          transformBlock(c.operand, operands.operand, tiles, c.windows, block, from, block, transformed);
         if (isShared) teamBarrier();
-        Ahead<T> ahead(c.operand, operands.operand, next, {padTop, padLeft, 2, dilation}, {own, ownOf(c.operand.blocks()), of},
-                       ownOf(chunks) * positions);
+        Ahead<T> ahead(c.operand, operands.operand, next, c.windows, 2, {own, ownOf(c.operand.blocks()), of}, ownOf(chunks) * positions);
         for (std::int64_t chunk = own; chunk < chunks; chunk += of)
-          produceChunk(c, operands, *tiles, chunk, from, transformed, to, products, streams, ahead);
+          produceChunk(c, operands, tiles, chunk, from, transformed, to, products, streams, ahead);
         ahead.fetchRest();  // of a member that has no chunk
         if (isShared) teamBarrier();
-      }
+      });
     }
     if (streams) streamFence();
   });

@@ -93,9 +93,9 @@ void addBlock(const Gradient& g, const Work& w, const GradientOperands<T>& opera
     transformBlock(g.source, operands.source, tiles, g.windows, pair.inBlock + block, source, block, space.source);
   transformGradients(g, operands.destinationGradient, tiles, pair, by, space.gradient, space.totals + taps * w.matrix());
   const std::int64_t vectors = pair.outs / lanes;
-  const auto& [padTop, padLeft, dilation] = g.windows;
-  Ahead<T> sourceAhead(g.source, operands.source, next, {padTop, padLeft, 2, dilation}, {pair.inBlock, source.blocks, 1}, positions);
-  Ahead<T> gradientAhead(g.destination, operands.destinationGradient, next, {0, 0, 0, dilation}, {pair.outBlock, vectors, 1}, positions);
+  Ahead<T> sourceAhead(g.source, operands.source, next, g.windows, 2, {pair.inBlock, source.blocks, 1}, positions);
+  Ahead<T> gradientAhead(g.destination, operands.destinationGradient, next, {0, 0, g.windows.dilation}, 0, {pair.outBlock, vectors, 1},
+                         positions);
   for (std::int64_t p = 0; p < positions; ++p) {
     sourceAhead.fetchPart();
     gradientAhead.fetchPart();
@@ -113,16 +113,8 @@ void sumPart(const Gradient& g, const Work& w, const GradientOperands<T>& operan
   for (std::int64_t run = 0; run < runs; ++run) {
     const Share share = shareOf(tiles.end - tiles.begin, run, runs);
     std::fill_n(space.sums, positions * w.sumStride(), 0.0F);
-    const std::int64_t end = tiles.begin + share.end;
-    const auto blockAt = [&](std::int64_t begin) {
-      return begin < end ? std::optional<Block>(Block(g.grid, begin, std::min(begin + blockTiles, end))) : std::nullopt;
-    };
-    std::int64_t begin = tiles.begin + share.begin;
-    for (std::optional<Block> block = blockAt(begin), next; block; block = next) {
-      begin += block->count();
-      next = blockAt(begin);
-      addBlock(g, w, operands, pair, *block, next, space);
-    }
+    forEachBlock(g.grid, tiles.begin + share.begin, tiles.begin + share.end, blockTiles,
+                 [&](const Block& block, const std::optional<Block>& next) { addBlock(g, w, operands, pair, block, next, space); });
     for (std::int64_t vector = 0; vector < pair.ins * pair.outs; vector += lanes)
       restoreTaps(space.sums + vector, w.sumStride(), space.totals + vector, w.matrix());
   }

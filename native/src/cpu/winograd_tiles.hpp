@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "../kernels/layout.hpp"
@@ -127,6 +128,20 @@ class Block {
   std::array<Place, maxTiles> places_;
 };
 
+// use(block, the one after it) over the blocks of at most `most` tiles from `begin` to `end`; the
+// last has none after it.
+template <class Use>
+void forEachBlock(const TileGrid& grid, std::int64_t begin, std::int64_t end, std::int64_t most, const Use& use) {
+  const auto blockAt = [&](std::int64_t first) {
+    return first < end ? std::optional<Block>(Block(grid, first, std::min(first + most, end))) : std::nullopt;
+  };
+  for (std::optional<Block> block = blockAt(begin), next; block; block = next) {
+    begin += block->count();
+    next = blockAt(begin);
+    use(*block, next);
+  }
+}
+
 // Pixels of one block of channels, as far apart as the kernel's taps, at most `window` along each
 // axis; zeros stand for those outside the plane.
 template <class T>
@@ -158,10 +173,12 @@ class Pixels {
     else
       use(addresses_);
   }
+  // Locality: as of cpu::prefetch.
+  template <int Locality>
   void prefetch(const TileSize& size) const {
     with([&](const auto& pixels) {
       for (std::int64_t i = 0; i < size.rows; ++i)
-        for (std::int64_t j = 0; j < size.columns; ++j) cpu::prefetch<3>(pixels(i, j));
+        for (std::int64_t j = 0; j < size.columns; ++j) cpu::prefetch<Locality>(pixels(i, j));
     });
   }
 
@@ -203,7 +220,7 @@ void forEachTile(const Block& tiles, const TileSize& read, const Find& find, con
     if (tile + 1 < tiles.count()) {
       Pixels<T>& next = pixels[(tile + 1) % 2];
       find(tiles[tile + 1], next);
-      next.prefetch(read);
+      next.template prefetch<3>(read);
     }
     use(tile, pixels[tile % 2]);
   }
