@@ -234,7 +234,7 @@ void testNotANumber(Devices& devices) {
         const auto layouts = devices.cpu->weightLayouts(test.kernel(KernelKind::convolutionForward, blocked, blocked, Layout::plain));
         runs(test, layouts.forward, 0, 64 * a.out * a.out);
       }
-    if (blocked == Layout::nChw16c) runs({windowFields(1, 64, axis, axis), 64, 1, slope}, Layout::winogradForward, 1, 64 * 144);
+    runs({windowFields(1, 64, axis, axis), 64, 1, slope}, Layout::winogradForward, 1, 64 * 144);
   }
 }
 
@@ -264,7 +264,7 @@ void testCompiledByLibrary(Devices& devices) {
 constexpr double winogradTolerance = 1e-5;
 
 void testWinograd(Devices& devices, Devices& otherThreads) {
-  const auto plain = Layout::plain, blocked = Layout::nChw16c;
+  const auto plain = Layout::plain, blocked = devices.cpu->activationLayout(64, false);
   const std::int64_t in = 16 * pick<std::int64_t>({1, 1, 2, 3, 5, 9}), out = 16 * pick<std::int64_t>({1, 1, 2, 4, 5});
   const auto axis = [] {
     const std::int64_t dilation = pick<std::int64_t>({1, 1, 1, 2, 3, 12}), before = draw(0, 2 * dilation), after = draw(0, 2 * dilation);
@@ -276,7 +276,8 @@ void testWinograd(Devices& devices, Devices& otherThreads) {
   const auto c = decode<Convolution>(test.kernel(KernelKind::convolutionForward, plain, plain, plain));
   const Shape source{c.batch, in, c.inHeight, c.inWidth}, destination{c.batch, out, c.outHeight, c.outWidth};
   const Buffer x = random(source.elements(plain)), w = random(out * in * 9), bias = random(out), dy = random(destination.elements(plain));
-  const Layout read = pick({plain, Layout::OIhw16i16o, Layout::OIhw16o16i, Layout::IOhw16o16i});
+  const Layout read = blocked == Layout::nChw16c ? pick({plain, Layout::OIhw16i16o, Layout::OIhw16o16i, Layout::IOhw16o16i})
+                                                 : pick({plain, Layout::OIhw8i8o, Layout::OIhw8o8i, Layout::IOhw8o8i});
   const auto toLayout = [&](const Buffer& weights, Layout from, Layout to) {
     Buffer result(static_cast<std::size_t>(weightElements(to, out, in, 3, 3, 1)) * sizeof(float));
     runCpu(devices, {KernelKind::reorderWeights, {real(out), real(in), 3, 3, 1, code(from), code(to)}},
@@ -362,7 +363,7 @@ void testWinograd(Devices& devices, Devices& otherThreads) {
 // A weight gradient over so many tiles that several runs make each part of the sum, of numbers that
 // do not cancel.
 void testLongSums(Devices& devices) {
-  const auto plain = Layout::plain, blocked = Layout::nChw16c;
+  const auto plain = Layout::plain, blocked = devices.cpu->activationLayout(64, false);
   const std::int64_t channels = 16, extent = 522, weightCount = channels * channels * 9;
   const Axis axis{extent, extent, 3, 1, 1, 1, 1};
   const ConvolutionCase test{windowFields(1, channels, axis, axis), channels, 1};
@@ -549,7 +550,7 @@ void testBf16Convolutions(int threads, int otherThreads) {
 // Weights so large that all threads work on one block of tiles, and more tiles than a block has;
 // against the direct kernels.
 void testLargeWeights(Devices& devices) {
-  const auto blocked = Layout::nChw16c;
+  const auto blocked = devices.cpu->activationLayout(64, false);
   const std::int64_t channels = 352;
   const Axis rows{40, 40, 3, 1, 1, 0, 2}, columns{46, 45, 3, 1, 1, 1, 0};
   const ConvolutionCase test{windowFields(1, channels, rows, columns), channels, 1};
@@ -580,7 +581,7 @@ void testLargeWeights(Devices& devices) {
 // A result that is written past the caches has the bits of one that is not: two images at once, and
 // each by itself, whose rows and columns end in smaller tiles.
 void testLargeWinograd(Devices& devices) {
-  const auto blocked = Layout::nChw16c;
+  const auto blocked = devices.cpu->activationLayout(64, false);
   const std::int64_t channels = 16;
   const Axis rows{523, 523, 3, 1, 1, 1, 1}, columns{509, 509, 3, 1, 1, 1, 1};
   const std::int64_t image = channels * rows.in * columns.in;
@@ -801,21 +802,18 @@ int main(int count, char** arguments) {
   if (count > 4 && std::string(arguments[4]) == "avx2") dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
   if (count > 4 && std::string(arguments[4]) == "sse41") dnnl::set_max_cpu_isa(dnnl::cpu_isa::sse41);
   Devices devices(static_cast<int>(argument(3, 2)));
-  const bool wide = devices.cpu->activationLayout(64, false) == Layout::nChw16c;
   Devices otherThreads(devices.threads == 1 ? 3 : 1);
-  if (wide) testCompiledByLibrary(devices);
+  if (devices.cpu->activationLayout(64, false) == Layout::nChw16c) testCompiledByLibrary(devices);
   testNotANumber(devices);
   testNetworkShapes(devices);
-  if (wide) testLongSums(devices);
+  testLongSums(devices);
   testLongPlainSums(devices, otherThreads);
   testBf16Convolutions(devices.threads, otherThreads.threads);
-  if (wide) {
-    testLargeWeights(devices);
-    testLargeWinograd(devices);
-  }
+  testLargeWeights(devices);
+  testLargeWinograd(devices);
   for (std::int64_t i = 0; i < cases && failures < 10; ++i) {
     testConvolution(devices, randomConvolution());
-    if (wide) testWinograd(devices, otherThreads);
+    testWinograd(devices, otherThreads);
     testMaxPool(devices);
     testNormalisation(devices, otherThreads);
     testPlainKernels(devices);

@@ -180,7 +180,7 @@ compared.forEach(({ name, smooth, input, seeds }) => {
       ...segment,
       winograd: winograd.filter((position) => segment.from <= position && position < segment.to)
     }))
-    if (wide) compared('some convolutions run by Winograd', () => ok(winograd.length > 2, `${winograd}`))
+    compared('some convolutions run by Winograd', () => ok(winograd.length > 2, `${winograd}`))
     return smooth ? [tiled, byWinograd] : [untiled, byWinograd, { variant: 'tiled, by Winograd', decisions: { segments }, exact: false }]
   }
 

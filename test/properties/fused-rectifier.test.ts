@@ -1,8 +1,6 @@
-import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, leakyRelu, linear, maxPool2d, relu, softmaxCrossEntropy, type AnyLayer, type Model } from '../../dsl'
-import { deviceModel } from '../../native'
 import { buildGraph, isConvolution, type KernelOf, type Program, type Segment } from '../../staging'
 import { fastDevices, testsDevice } from '../devices'
 import { gradients, type Execution } from '../golden/execute'
@@ -78,13 +76,11 @@ test('it is computed with the convolution again where a segment is computed agai
 const convolutionsIn = (program: Program): readonly string[] =>
   launches(program).flatMap(({ kernel }) => (isConvolution(kernel) ? [JSON.stringify({ ...kernel, slope: undefined })] : []))
 
-const device = deviceModel('cpu', 'float32', 1)
-const wide = isRight(device) && device.right.activationLayout(64, false) === 'nChw16c'
 const ways: readonly (readonly [string, Execution['device'], (segments: readonly Segment[]) => readonly Segment[]])[] = [
   ...(['reference', ...fastDevices] as const)
     .filter(testsDevice)
     .map((name) => [name, name, (segments: readonly Segment[]) => segments] as const),
-  ...(wide && testsDevice('cpu') ? ([['cpu by Winograd', 'cpu', byWinograd]] as const) : [])
+  ...(testsDevice('cpu') ? ([['cpu by Winograd', 'cpu', byWinograd]] as const) : [])
 ]
 
 for (const [name, on, by] of ways) {

@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
-import { deviceModel } from '../../native'
 import { buildGraph, isConvolution, strategyNames, verify, type Segment, type Staged } from '../../staging'
 import { gradients, outputs, stageFor, type Execution } from '../golden/execute'
 import { drawsOf, type Draw } from '../staging/random-nets'
@@ -84,11 +83,7 @@ const runs = propertyRuns(15, 5)
 const winogradKinds = ({ program }: Staged): readonly string[] =>
   program.kernels.filter(isConvolution).flatMap(({ kind, algorithm }) => (algorithm === 1 ? [kind] : []))
 
-const device = deviceModel('cpu', 'float32', 1)
-/** Only processors with vectors of 16 floats have it. */
-const wide = isRight(device) && device.right.activationLayout(64, false) === 'nChw16c' ? test : test.skip
-
-wide('random convolutions, sizes and grids: gradients by Winograd are those of the reference device, up to rounding', async () => {
+test('random convolutions, sizes and grids: gradients by Winograd are those of the reference device, up to rounding', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
       const { execution, plans } = randomExecution(seed)
@@ -111,7 +106,7 @@ wide('random convolutions, sizes and grids: gradients by Winograd are those of t
   )
 })
 
-wide('random plans in slices of channels: the bits of the same plan without slices, accepted by the verifier', async () => {
+test('random plans in slices of channels: the bits of the same plan without slices, accepted by the verifier', async () => {
   let [sliced, less] = [0, 0]
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
@@ -133,43 +128,40 @@ wide('random plans in slices of channels: the bits of the same plan without slic
   assert.ok(sliced > 5 && less > 0, `${sliced} plans in slices, ${less} in less memory`)
 })
 
-wide(
-  'what strategies choose within budgets: accepted by the verifier, the same gradients, the predicted peak; with exact kernels never Winograd',
-  async () => {
-    let [chosen, tiled, mixed, direct] = [0, 0, 0, 0]
-    await fc.assert(
-      fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
-        // Small images are not worth the transformation of weights.
-        const { draw, execution } = randomExecution(seed, { extents: [60, 110], maxDilation: 1 })
-        const exact = await gradients({ ...execution, strategy: 'plain', exactKernels: true })
-        const { plainPeakBytes } = exact.staged.predicted
-        assert.is(plainPeakBytes, exact.staged.program.peakBytes)
-        for (const strategy of strategyNames) {
-          const budget = Math.floor((plainPeakBytes * draw(60, 130)) / 100)
-          const wanted: Execution = { ...execution, strategy, budget }
-          for (const exactKernels of [undefined, true as const]) {
-            const one = exactKernels ? { ...wanted, exactKernels } : wanted
-            if (!isRight(stageFor(one, { kind: 'gradients' }))) continue
-            const { staged, ...found } = await gradients(one)
-            assert.equal((await gradients(one)).tensors, found.tensors, 'other bits for the same plan')
-            const verified = verify(staged.program)
-            assert.ok(isRight(verified), JSON.stringify(verified))
-            assertClose({ staged, ...found }, exact, 1e-4, 1e-4)
-            assertPeakTouched(staged.program, found.measuredPeakBytes)
-            const byWinograd = staged.plan.segments.filter(({ winograd = [] }) => winograd.length > 0)
-            assert.is(winogradKinds(staged).length > 0, byWinograd.length > 0)
-            if (exactKernels) assert.is(byWinograd.length, 0)
-            else if (byWinograd.length === 0) direct++
-            else chosen++
-            if (byWinograd.some(({ grid }) => grid.B * grid.H * grid.W > 1)) tiled++
-            if (byWinograd.length > 0 && byWinograd.length < staged.plan.segments.length) mixed++
-          }
+test('what strategies choose within budgets: accepted by the verifier, the same gradients, the predicted peak; with exact kernels never Winograd', async () => {
+  let [chosen, tiled, mixed, direct] = [0, 0, 0, 0]
+  await fc.assert(
+    fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
+      // Small images are not worth the transformation of weights.
+      const { draw, execution } = randomExecution(seed, { extents: [60, 110], maxDilation: 1 })
+      const exact = await gradients({ ...execution, strategy: 'plain', exactKernels: true })
+      const { plainPeakBytes } = exact.staged.predicted
+      assert.is(plainPeakBytes, exact.staged.program.peakBytes)
+      for (const strategy of strategyNames) {
+        const budget = Math.floor((plainPeakBytes * draw(60, 130)) / 100)
+        const wanted: Execution = { ...execution, strategy, budget }
+        for (const exactKernels of [undefined, true as const]) {
+          const one = exactKernels ? { ...wanted, exactKernels } : wanted
+          if (!isRight(stageFor(one, { kind: 'gradients' }))) continue
+          const { staged, ...found } = await gradients(one)
+          assert.equal((await gradients(one)).tensors, found.tensors, 'other bits for the same plan')
+          const verified = verify(staged.program)
+          assert.ok(isRight(verified), JSON.stringify(verified))
+          assertClose({ staged, ...found }, exact, 1e-4, 1e-4)
+          assertPeakTouched(staged.program, found.measuredPeakBytes)
+          const byWinograd = staged.plan.segments.filter(({ winograd = [] }) => winograd.length > 0)
+          assert.is(winogradKinds(staged).length > 0, byWinograd.length > 0)
+          if (exactKernels) assert.is(byWinograd.length, 0)
+          else if (byWinograd.length === 0) direct++
+          else chosen++
+          if (byWinograd.some(({ grid }) => grid.B * grid.H * grid.W > 1)) tiled++
+          if (byWinograd.length > 0 && byWinograd.length < staged.plan.segments.length) mixed++
         }
-      }),
-      { ...runs, numRuns: Math.ceil(runs.numRuns / 3) }
-    )
-    assert.ok(chosen > 5 && tiled > 0 && direct > 0, `${chosen} plans by Winograd, ${tiled} in tiles, ${mixed} in part, ${direct} without`)
-  }
-)
+      }
+    }),
+    { ...runs, numRuns: Math.ceil(runs.numRuns / 3) }
+  )
+  assert.ok(chosen > 5 && tiled > 0 && direct > 0, `${chosen} plans by Winograd, ${tiled} in tiles, ${mixed} in part, ${direct} without`)
+})
 
 test.run()

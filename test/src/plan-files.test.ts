@@ -9,7 +9,6 @@ import { pipe } from 'fp-ts/function'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { PlanFile } from '../../dsl'
-import { deviceModel } from '../../native'
 import { type PlanOptions, plan as planWith } from '../../src'
 import { loadPlan } from '../../src/plans/plan-file'
 import { buildSetupGraph, planNetwork } from '../../src/plans/plan-network'
@@ -377,62 +376,58 @@ test('a plan in JSON may begin with a byte order mark', async () => {
   assert.equal(await loadPlan(at('marked.json'))(), E.right({ plan: readPlan('small.json') }))
 })
 
-const device = deviceModel('cpu', 'float32', 2)
-const wide = E.isRight(device) && device.right.activationLayout(64, false) === 'nChw16c'
+test('a plan names its convolutions by Winograd, --exact-kernels refuses them, and so do devices without', async () => {
+  const model = ['vgg11', '--classes', '2', '--input', '1x3x256x256'] as const
+  const fast = await json('plan', ...model, '--strategy', 'plain', '--out', at('fast.json'))
+  const written = readPlan('fast.json')
+  const names: readonly string[] = fast.segments[0].winograd
+  assert.ok(names.length > 3 && names.includes('features.3') && !names.includes('features.0'))
+  assert.equal(written.segments[0]!.winograd, names)
+  const again = await json('plan', ...model, '--plan', at('fast.json'))
+  for (const field of ['segments', 'peakDeviceBytes', 'predictedStepMs']) assert.equal(again[field], fast[field])
+  assert.is(again.stderr, '')
+  const text = await run(['plan', ...model, '--threads', '2', '--plan', at('fast.json')])
+  assert.ok(text.stdout.includes(`${names.length} of 8 convolutions`), text.stdout)
 
-if (wide)
-  test('a plan names its convolutions by Winograd, --exact-kernels refuses them, and so do devices without', async () => {
-    const model = ['vgg11', '--classes', '2', '--input', '1x3x256x256'] as const
-    const fast = await json('plan', ...model, '--strategy', 'plain', '--out', at('fast.json'))
-    const written = readPlan('fast.json')
-    const names: readonly string[] = fast.segments[0].winograd
-    assert.ok(names.length > 3 && names.includes('features.3') && !names.includes('features.0'))
-    assert.equal(written.segments[0]!.winograd, names)
-    const again = await json('plan', ...model, '--plan', at('fast.json'))
-    for (const field of ['segments', 'peakDeviceBytes', 'predictedStepMs']) assert.equal(again[field], fast[field])
-    assert.is(again.stderr, '')
-    const text = await run(['plan', ...model, '--threads', '2', '--plan', at('fast.json')])
-    assert.ok(text.stdout.includes(`${names.length} of 8 convolutions`), text.stdout)
+  const exact = await json('plan', ...model, '--strategy', 'plain', '--exact-kernels', '--out', at('exact.json'))
+  assert.equal(exact.segments[0].winograd, [])
+  assert.not('winograd' in readPlan('exact.json').segments[0]!)
+  assert.ok(exact.predictedStepMs > fast.predictedStepMs && exact.lowerBoundMs > fast.lowerBoundMs)
+  assert.is(exact.peakDeviceBytes, exact.plainPeakBytes)
+  assert.is(fast.plainPeakBytes, exact.plainPeakBytes)
+  const [explained, direct] = [await json('explain', ...model), await json('explain', ...model, '--exact-kernels')]
+  assert.ok(explained.segments[0].winogradSavingMs > 0)
+  assert.is(direct.segments[0].winogradSavingMs, 0)
+  await json('plan', ...model, '--plan', at('exact.json'), '--exact-kernels')
 
-    const exact = await json('plan', ...model, '--strategy', 'plain', '--exact-kernels', '--out', at('exact.json'))
-    assert.equal(exact.segments[0].winograd, [])
-    assert.not('winograd' in readPlan('exact.json').segments[0]!)
-    assert.ok(exact.predictedStepMs > fast.predictedStepMs && exact.lowerBoundMs > fast.lowerBoundMs)
-    assert.is(exact.peakDeviceBytes, exact.plainPeakBytes)
-    assert.is(fast.plainPeakBytes, exact.plainPeakBytes)
-    const [explained, direct] = [await json('explain', ...model), await json('explain', ...model, '--exact-kernels')]
-    assert.ok(explained.segments[0].winogradSavingMs > 0)
-    assert.is(direct.segments[0].winogradSavingMs, 0)
-    await json('plan', ...model, '--plan', at('exact.json'), '--exact-kernels')
-
-    const segment = written.segments[0]!
-    const elsewhere = writePlan('elsewhere.json', { ...written, segments: [{ ...segment, winograd: ['features.3', 'features.99'] }] })
-    const first = writePlan('first.json', { ...written, segments: [{ ...segment, winograd: ['features.0'] }] })
-    const wrong = [
-      [
-        /^segment 0\.\.\d+: features\.3 runs by Winograd, which rounds differently; .* leave out --exact-kernels\.$/m,
-        at('fast.json'),
-        '--exact-kernels'
-      ],
-      [
-        /^segment 0\.\.\d+: the reference device has no Winograd for features\.3 \(conv2d 128 k3 p1\); /,
-        at('fast.json'),
-        '--device',
-        'reference'
-      ],
-      [/^segment 0\.\.\d+: the cpu device has no Winograd for features\.0 \(conv2d 64 k3 p1\); /, first],
-      [/^segment 0\.\.\d+: winograd: there is no layer features\.99\.$/m, elsewhere]
-    ] as const
-    const cases = wrong.flatMap(([sentence, ...args]) =>
-      ['plan', 'explain', 'bench'].map((command) => ({ sentence, args: [command, ...model, '--threads', '2', '--plan', ...args] }))
-    )
-    const answers = await runsInTurn(cases.map(({ args }) => args))
-    cases.forEach(({ sentence }, index) => {
-      const { status, stderr } = answers[index]!
-      assert.match(stderr, sentence)
-      assert.equal([status, stderr.trimEnd().split('\n').length], [2, 1])
-    })
+  const segment = written.segments[0]!
+  const elsewhere = writePlan('elsewhere.json', { ...written, segments: [{ ...segment, winograd: ['features.3', 'features.99'] }] })
+  const first = writePlan('first.json', { ...written, segments: [{ ...segment, winograd: ['features.0'] }] })
+  const wrong = [
+    [
+      /^segment 0\.\.\d+: features\.3 runs by Winograd, which rounds differently; .* leave out --exact-kernels\.$/m,
+      at('fast.json'),
+      '--exact-kernels'
+    ],
+    [
+      /^segment 0\.\.\d+: the reference device has no Winograd for features\.3 \(conv2d 128 k3 p1\); /,
+      at('fast.json'),
+      '--device',
+      'reference'
+    ],
+    [/^segment 0\.\.\d+: the cpu device has no Winograd for features\.0 \(conv2d 64 k3 p1\); /, first],
+    [/^segment 0\.\.\d+: winograd: there is no layer features\.99\.$/m, elsewhere]
+  ] as const
+  const cases = wrong.flatMap(([sentence, ...args]) =>
+    ['plan', 'explain', 'bench'].map((command) => ({ sentence, args: [command, ...model, '--threads', '2', '--plan', ...args] }))
+  )
+  const answers = await runsInTurn(cases.map(({ args }) => args))
+  cases.forEach(({ sentence }, index) => {
+    const { status, stderr } = answers[index]!
+    assert.match(stderr, sentence)
+    assert.equal([status, stderr.trimEnd().split('\n').length], [2, 1])
   })
+})
 
 test('usage: a plan takes the place of a strategy, and has a name that says its form', async () => {
   const [status, sentence] = await refusal('plan', smallModel, '--plan', at('small.json'), '--strategy', 'plain')

@@ -1,4 +1,4 @@
-// Squares of 16 x 16 channels of weights, from rows that lie together to rows `step` elements
+// Squares of channels of weights, from rows that lie together to rows `step` elements
 // apart.
 #pragma once
 #include <cstdint>
@@ -8,18 +8,17 @@
 
 namespace tilefold::cpu {
 
-constexpr std::int64_t squareSide = 16;
-
+template <std::int64_t Side>
 TILEFOLD_INLINE void copySquareRows(const float* source, float* destination, std::int64_t step) {
-  for (std::int64_t row = 0; row < squareSide; ++row)
-    std::memcpy(destination + row * step, source + row * squareSide, squareSide * sizeof(float));
+  for (std::int64_t row = 0; row < Side; ++row) std::memcpy(destination + row * step, source + row * Side, Side * sizeof(float));
 }
 
+template <std::int64_t Side>
 TILEFOLD_INLINE void transposeSquareRows(const float* source, float* destination, std::int64_t step) {
-  float transposed[squareSide * squareSide];
-  for (std::int64_t row = 0; row < squareSide; ++row)
-    for (std::int64_t column = 0; column < squareSide; ++column) transposed[row * squareSide + column] = source[column * squareSide + row];
-  copySquareRows(transposed, destination, step);
+  float transposed[Side * Side];
+  for (std::int64_t row = 0; row < Side; ++row)
+    for (std::int64_t column = 0; column < Side; ++column) transposed[row * Side + column] = source[column * Side + row];
+  copySquareRows<Side>(transposed, destination, step);
 }
 
 }  // namespace tilefold::cpu

@@ -15,4 +15,13 @@ TILEFOLD_INLINE void withConstant(std::int64_t number, const Body& body) {
   body(std::integral_constant<int, Most>{});
 }
 
+// body(constant) of each number from First up to Last, which is left out.
+template <int First, int Last, class Body>
+TILEFOLD_INLINE void forConstants(const Body& body) {
+  if constexpr (First < Last) {
+    body(std::integral_constant<int, First>{});
+    forConstants<First + 1, Last>(body);
+  }
+}
+
 }  // namespace tilefold::cpu

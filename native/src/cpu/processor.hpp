@@ -40,6 +40,12 @@ auto forProcessor(Body body, Arguments... arguments) {
   return body(arguments...);
 }
 
+// What no processor with AVX-512 runs.
+template <class Body, class... Arguments>
+auto forProcessorWithoutAvx512(Body body, Arguments... arguments) {
+  return body(arguments...);
+}
+
 }  // namespace tilefold::cpu
 
 #endif

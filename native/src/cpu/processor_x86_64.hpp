@@ -29,6 +29,12 @@ auto forProcessor(Body body, Arguments... arguments) {
   return usesAvx512() ? withAvx512(body, arguments...) : withAvx2(body, arguments...);
 }
 
+// What no processor with AVX-512 runs.
+template <class Body, class... Arguments>
+auto forProcessorWithoutAvx512(Body body, Arguments... arguments) {
+  return withAvx2(body, arguments...);
+}
+
 }  // namespace tilefold::cpu
 
 #undef TILEFOLD_AVX2

@@ -12,7 +12,7 @@ namespace tilefold::cpu {
 namespace {
 
 // A square of channels at a time, so that neither side's lines are left and read again.
-constexpr std::int64_t square = squareSide;
+constexpr std::int64_t square = 16;
 
 struct Square {
   std::int64_t out, in, outs, ins;
@@ -40,7 +40,7 @@ void copySquare(const float* source, const WeightStrides& from, T* destination, 
 
 // Whole squares, from [in][out].
 void transposeSquare(const float* source, float* destination) {
-  forProcessor([=]() TILEFOLD_INLINED { transposeSquareRows(source, destination, square); });
+  forProcessor([=]() TILEFOLD_INLINED { transposeSquareRows<square>(source, destination, square); });
 }
 
 // Two neighbouring rows make words of two numbers.
@@ -57,7 +57,7 @@ void castToPairsOfInputs(const float* source, Bfloat16* destination) {
 void castToPairsOfOutputs(const float* source, Bfloat16* destination) {
   forProcessor([=]() TILEFOLD_INLINED {
     float transposed[square * square];
-    transposeSquareRows(source, transposed, square);
+    transposeSquareRows<square>(source, transposed, square);
     castPairsOfRows(transposed, destination);
   });
 }
@@ -83,7 +83,8 @@ Launch reorderAs(const WeightReorder& r) {
       const float* source = elements<const float>(operands, 0);
       T* destination = elements<T>(operands, 1);
       constexpr std::int64_t grain = 16384;  // elements
-      parallelRanges(count, grain, [&](std::int64_t begin, std::int64_t end) { convert(source + begin, destination + begin, end - begin); });
+      parallelRanges(count, grain,
+                     [&](std::int64_t begin, std::int64_t end) { convert(source + begin, destination + begin, end - begin); });
     };
   }
   const std::int64_t taps = r.kernelHeight * r.kernelWidth, outs = r.outChannels / r.groups, ins = r.inChannels / r.groups;

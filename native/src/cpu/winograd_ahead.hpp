@@ -12,12 +12,12 @@ struct ChannelBlocks {
   std::int64_t first, count, step;
 };
 
-template <class T>
+template <int Width, class T>
 class Ahead {
  public:
   // Fetches in `parts` parts what the tiles read: `more` rows and columns than they have results.
   // Nothing without tiles.
-  Ahead(const Planes& planes, const T* pixels, const std::optional<Block>& tiles, const Windows& windows, std::int64_t more,
+  Ahead(const Planes<Width>& planes, const T* pixels, const std::optional<Block>& tiles, const Windows& windows, std::int64_t more,
         const ChannelBlocks& channels, std::int64_t parts)
       : planes_(planes), pixels_(pixels), tiles_(tiles), windows_(windows), more_(more), channels_(channels), parts_(parts) {}
 
@@ -38,7 +38,7 @@ class Ahead {
     }
   }
 
-  const Planes& planes_;
+  const Planes<Width>& planes_;
   const T* pixels_;
   const std::optional<Block>& tiles_;
   Windows windows_;

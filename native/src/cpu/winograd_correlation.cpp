@@ -7,18 +7,20 @@
 namespace tilefold::cpu::winograd {
 namespace {
 
-constexpr std::int64_t chunkChannels = maxVectors * lanes;
+template <int Width>
+constexpr std::int64_t chunkChannels = maxVectors<Width> * Width;
 
 // Threads take blocks of tiles of their own where a cache holds the weights that each reads; else
 // all work on one block, on different channels of its result, so that large weights are read once a
 // block. The smaller the weights, the smaller the block may be.
 class Blocking {
  public:
-  Blocking(const Correlation& c, int threads) {
+  template <int Width>
+  Blocking(const Correlation<Width>& c, int threads) {
     constexpr std::int64_t smallWeights = 1 << 20, sharedWeights = 16 << 20;
     const std::int64_t weightBytes = positions * c.operand.channels * c.result.channels * static_cast<std::int64_t>(sizeof(float));
     // A single chunk of channels is one thread's.
-    isShared_ = weightChunks(c.result.channels) > 1 && (weightBytes > sharedWeights || c.grid.count() < threads * groupTiles);
+    isShared_ = weightChunks<Width>(c.result.channels) > 1 && (weightBytes > sharedWeights || c.grid.count() < threads * groupTiles);
     members_ = isShared_ ? 1 : threads;
     most_ = isShared_ ? maxTiles : weightBytes > smallWeights ? 48 : 24;
     for (const Section& section : c.grid.sections()) maxTiles_ = std::max(maxTiles_, tilesIn(section));
@@ -36,76 +38,88 @@ class Blocking {
   std::int64_t members_, most_, maxTiles_ = 0;
 };
 
-Transformed operandTiles(const Correlation& c, const Blocking& blocking) { return {blocking.tiles(), c.operand.blocks()}; }
+template <int Width>
+Transformed<Width> operandTiles(const Correlation<Width>& c, const Blocking& blocking) {
+  return {blocking.tiles(), c.operand.blocks()};
+}
 
-Transformed productTiles(const Correlation& c, const Blocking& blocking) {
-  return {blocking.tiles(), std::min(maxVectors, c.result.blocks())};
+template <int Width>
+Transformed<Width> productTiles(const Correlation<Width>& c, const Blocking& blocking) {
+  return {blocking.tiles(), std::min(maxVectors<Width>, c.result.blocks())};
 }
 
 // Past the caches where `streams`.
-template <class T>
-void storeTile(const Planes& planes, T* plane, const Place& place, const TileSize& size, const Dilation& dilation, const float* products,
-               std::int64_t positionStride, const Finish& finish, bool streams) {
-  const PixelGrid<T> pixels{plane + place.y * planes.rowStride() + place.x * lanes, dilation.rows * planes.rowStride(),
-                            dilation.columns * lanes};
+template <int Width, class T>
+void storeTile(const Planes<Width>& planes, T* plane, const Place& place, const TileSize& size, const Dilation& dilation,
+               const float* products, std::int64_t positionStride, const Finish& finish, bool streams) {
+  const PixelGrid<T> pixels{plane + place.y * planes.rowStride() + place.x * Width, dilation.rows * planes.rowStride(),
+                            dilation.columns * Width};
   const std::int64_t rows = std::min(size.rows, ceilDivide(planes.height - place.y, dilation.rows));
   const std::int64_t columns = std::min(size.columns, ceilDivide(planes.width - place.x, dilation.columns));
-  if (!streams && rows == size.rows && columns == size.columns) return restoreTile(products, positionStride, finish, size, pixels);
-  alignas(64) T whole[step * step * lanes];
-  restoreTile(products, positionStride, finish, size, PixelGrid<T>{whole, step * lanes, lanes});
+  if (!streams && rows == size.rows && columns == size.columns) return restoreTile<Width>(products, positionStride, finish, size, pixels);
+  alignas(64) T whole[step * step * Width];
+  restoreTile<Width>(products, positionStride, finish, size, PixelGrid<T>{whole, step * Width, Width});
   for (std::int64_t i = 0; i < rows; ++i) {
-    const T* row = whole + i * step * lanes;
+    const T* row = whole + i * step * Width;
     if (streams)
-      stream(row, pixels(i, 0), static_cast<std::size_t>(columns * lanes) * sizeof(T));
+      stream(row, pixels(i, 0), static_cast<std::size_t>(columns * Width) * sizeof(T));
     else
-      for (std::int64_t j = 0; j < columns; ++j) std::memcpy(static_cast<void*>(pixels(i, j)), row + j * lanes, lanes * sizeof(T));
+      for (std::int64_t j = 0; j < columns; ++j) std::memcpy(static_cast<void*>(pixels(i, j)), row + j * Width, Width * sizeof(T));
   }
 }
 
 // One chunk of the result's channels for a block of tiles.
-template <class T>
-void produceChunk(const Correlation& c, const CorrelationOperands<T>& operands, const Block& tiles, std::int64_t chunk,
-                  const Transformed& from, const float* transformed, const Transformed& to, float* products, bool streams,
-                  Ahead<T>& ahead) {
-  const std::int64_t vectors = chunkVectors(c.result.channels, chunk);
-  const float* weights = operands.weights + chunkOffset(c.operand.channels, chunk);
+template <int Width, class T>
+void produceChunk(const Correlation<Width>& c, const CorrelationOperands<T>& operands, const Block& tiles, std::int64_t chunk,
+                  const Transformed<Width>& from, const float* transformed, const Transformed<Width>& to, float* products, bool streams,
+                  Ahead<Width, T>& ahead) {
+  const std::int64_t vectors = chunkVectors<Width>(c.result.channels, chunk);
+  const float* weights = operands.weights + chunkOffset<Width>(c.operand.channels, chunk);
   for (std::int64_t p = 0; p < positions; ++p) {
     ahead.fetchPart();
     if (hasPosition(tiles.size(), p))
-      multiply({weights + p * c.operand.channels * vectors * lanes, transformed + p * from.positionStride(),
-                products + p * to.positionStride(), tiles.groups(), c.operand.blocks(), vectors});
+      multiply<Width>({weights + p * c.operand.channels * vectors * Width, transformed + p * from.positionStride(),
+                       products + p * to.positionStride(), tiles.groups(), c.operand.blocks(), vectors});
   }
-  constexpr float nothing[lanes] = {};
+  constexpr float nothing[Width] = {};
   for (std::int64_t v = 0; v < vectors; ++v) {
-    const std::int64_t block = chunk * maxVectors + v;
-    const Finish finish{operands.bias == nullptr ? nothing : operands.bias + block * lanes, operands.slope};
+    const std::int64_t block = chunk * maxVectors<Width> + v;
+    const Finish finish{operands.bias == nullptr ? nothing : operands.bias + block * Width, operands.slope};
     for (std::int64_t tile = 0; tile < tiles.count(); ++tile)
       storeTile(c.result, operands.result + c.result.at(tiles[tile].image, block), tiles[tile], tiles.size(), c.windows.dilation,
-                products + (tile * vectors + v) * lanes, to.positionStride(), finish, streams);
+                products + (tile * vectors + v) * Width, to.positionStride(), finish, streams);
   }
 }
 
 }  // namespace
 
-std::int64_t weightChunks(std::int64_t resultChannels) { return ceilDivide(resultChannels, chunkChannels); }
-
-std::int64_t chunkVectors(std::int64_t resultChannels, std::int64_t chunk) {
-  return std::min(maxVectors, resultChannels / lanes - chunk * maxVectors);
+template <int Width>
+std::int64_t weightChunks(std::int64_t resultChannels) {
+  return ceilDivide(resultChannels, chunkChannels<Width>);
 }
 
-std::int64_t chunkOffset(std::int64_t operandChannels, std::int64_t chunk) { return chunk * chunkChannels * positions * operandChannels; }
+template <int Width>
+std::int64_t chunkVectors(std::int64_t resultChannels, std::int64_t chunk) {
+  return std::min(maxVectors<Width>, resultChannels / Width - chunk * maxVectors<Width>);
+}
 
-std::int64_t correlationScratchFloats(const Correlation& c, int threads) {
+template <int Width>
+std::int64_t chunkOffset(std::int64_t operandChannels, std::int64_t chunk) {
+  return chunk * chunkChannels<Width> * positions * operandChannels;
+}
+
+template <int Width>
+std::int64_t correlationScratchFloats(const Correlation<Width>& c, int threads) {
   const Blocking blocking(c, threads);
   const std::int64_t transformed = operandTiles(c, blocking).floats(), products = productTiles(c, blocking).floats();
   return threads * products + (blocking.isShared() ? 1 : threads) * transformed;
 }
 
-template <class T>
-void correlate(const Correlation& c, int threads, const CorrelationOperands<T>& operands) {
+template <int Width, class T>
+void correlate(const Correlation<Width>& c, int threads, const CorrelationOperands<T>& operands) {
   const Blocking blocking(c, threads);
-  const Transformed from = operandTiles(c, blocking), to = productTiles(c, blocking);
-  const std::int64_t chunks = weightChunks(c.result.channels);
+  const Transformed<Width> from = operandTiles(c, blocking), to = productTiles(c, blocking);
+  const std::int64_t chunks = weightChunks<Width>(c.result.channels);
   const bool isShared = blocking.isShared();
   const bool streams = c.windows.dilation.columns == 1 && c.resultElements() * static_cast<std::int64_t>(sizeof(T)) >= leastStreamed;
   parallelTeam([&](std::int64_t member, std::int64_t members) {
@@ -122,7 +136,8 @@ void correlate(const Correlation& c, int threads, const CorrelationOperands<T>& 
         for (std::int64_t block = own; block < c.operand.blocks(); block += of)
           transformBlock(c.operand, operands.operand, tiles, c.windows, block, from, block, transformed);
         if (isShared) teamBarrier();
-        Ahead<T> ahead(c.operand, operands.operand, next, c.windows, 2, {own, ownOf(c.operand.blocks()), of}, ownOf(chunks) * positions);
+        Ahead<Width, T> ahead(c.operand, operands.operand, next, c.windows, 2, {own, ownOf(c.operand.blocks()), of},
+                              ownOf(chunks) * positions);
         for (std::int64_t chunk = own; chunk < chunks; chunk += of)
           produceChunk(c, operands, tiles, chunk, from, transformed, to, products, streams, ahead);
         ahead.fetchRest();  // of a member that has no chunk
@@ -133,7 +148,15 @@ void correlate(const Correlation& c, int threads, const CorrelationOperands<T>& 
   });
 }
 
-template void correlate(const Correlation&, int, const CorrelationOperands<float>&);
-template void correlate(const Correlation&, int, const CorrelationOperands<Bfloat16>&);
+#define TILEFOLD_INSTANTIATE(Width)                                                           \
+  template std::int64_t weightChunks<Width>(std::int64_t);                                    \
+  template std::int64_t chunkVectors<Width>(std::int64_t, std::int64_t);                      \
+  template std::int64_t chunkOffset<Width>(std::int64_t, std::int64_t);                       \
+  template std::int64_t correlationScratchFloats(const Correlation<Width>&, int);             \
+  template void correlate(const Correlation<Width>&, int, const CorrelationOperands<float>&); \
+  template void correlate(const Correlation<Width>&, int, const CorrelationOperands<Bfloat16>&);
+TILEFOLD_INSTANTIATE(8)
+TILEFOLD_INSTANTIATE(16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cpu::winograd

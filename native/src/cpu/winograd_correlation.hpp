@@ -6,15 +6,17 @@
 
 namespace tilefold::cpu::winograd {
 
+template <int Width>
 struct Correlation {
-  Planes operand, result;
+  Planes<Width> operand, result;
   Windows windows;  // of the operand
   TileGrid grid;    // of the result
   std::int64_t batch;
   std::int64_t resultElements() const { return result.at(batch, 0); }
 };
 
-std::int64_t correlationScratchFloats(const Correlation& c, int threads);
+template <int Width>
+std::int64_t correlationScratchFloats(const Correlation<Width>& c, int threads);
 
 // T, of activations: float or Bfloat16. `weights` are transformed, `bias` (by result channel) may
 // be null. Negative results are multiplied by `slope`.
@@ -26,13 +28,16 @@ struct CorrelationOperands {
   float* scratch;
   float slope;
 };
-template <class T>
-void correlate(const Correlation& c, int threads, const CorrelationOperands<T>& operands);
+template <int Width, class T>
+void correlate(const Correlation<Width>& c, int threads, const CorrelationOperands<T>& operands);
 
 // Where the transformed weights of `maxVectors` result channel blocks begin, and the vectors that
 // they have.
+template <int Width>
 std::int64_t weightChunks(std::int64_t resultChannels);
+template <int Width>
 std::int64_t chunkVectors(std::int64_t resultChannels, std::int64_t chunk);
+template <int Width>
 std::int64_t chunkOffset(std::int64_t operandChannels, std::int64_t chunk);
 
 }  // namespace tilefold::cpu::winograd

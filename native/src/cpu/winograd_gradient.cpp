@@ -11,28 +11,30 @@ namespace {
 // over millions of tiles would lose its digits. Where the pairs are few, the runs are cut into
 // parts that threads take side by side; nothing of this depends on the number of threads.
 constexpr std::int64_t blockTiles = 24, maxRunTiles = 1008, minPartTiles = 72;
-constexpr std::int64_t outVectors = maxVectors, inBlocks = 4;
+constexpr std::int64_t maxChunkOuts = 64, maxChunkIns = 64;
 constexpr std::int64_t wantedTasks = 16;
 
+template <int Width>
 struct Work {
+  static constexpr std::int64_t outVectors = maxChunkOuts / Width, inBlocks = maxChunkIns / Width;
   std::int64_t outChunks, inChunks, parts;
   std::int64_t chunkOuts, chunkIns;  // channels of a whole chunk
 
-  explicit Work(const Gradient& g)
+  explicit Work(const Gradient<Width>& g)
       : outChunks(ceilDivide(g.destination.blocks(), outVectors)),
         inChunks(ceilDivide(g.source.blocks(), inBlocks)),
         parts(1),
-        chunkOuts(std::min(g.destination.channels, outVectors * lanes)),
-        chunkIns(std::min(g.source.channels, inBlocks * lanes)) {
+        chunkOuts(std::min(g.destination.channels, maxChunkOuts)),
+        chunkIns(std::min(g.source.channels, maxChunkIns)) {
     while (2 * parts * pairs() <= wantedTasks && 2 * parts * minPartTiles <= g.grid.count()) parts *= 2;
   }
   std::int64_t pairs() const { return outChunks * inChunks; }
   std::int64_t tasks() const { return pairs() * parts; }
   // One vector a tap (or position), input channel and output block.
   std::int64_t matrix() const { return chunkIns * chunkOuts; }
-  Transformed source() const { return {blockTiles, chunkIns / lanes}; }
-  Transformed gradient() const { return {blockTiles, chunkOuts / lanes}; }
-  std::int64_t sumStride() const { return matrix() + lanes; }
+  Transformed<Width> source() const { return {blockTiles, chunkIns / Width}; }
+  Transformed<Width> gradient() const { return {blockTiles, chunkOuts / Width}; }
+  std::int64_t sumStride() const { return matrix() + Width; }
 };
 
 // What one thread works in.
@@ -40,12 +42,20 @@ struct Workspace {
   float *source, *gradient, *sums;
   double* totals;  // [tap][in][out], then the bias's [out]
 
-  static std::int64_t floats(const Work& w) { return w.source().floats() + w.gradient().floats() + positions * w.sumStride(); }
-  static std::int64_t doubles(const Work& w) { return taps * w.matrix() + w.chunkOuts; }
-  static std::int64_t bytes(const Work& w) {
+  template <int Width>
+  static std::int64_t floats(const Work<Width>& w) {
+    return w.source().floats() + w.gradient().floats() + positions * w.sumStride();
+  }
+  template <int Width>
+  static std::int64_t doubles(const Work<Width>& w) {
+    return taps * w.matrix() + w.chunkOuts;
+  }
+  template <int Width>
+  static std::int64_t bytes(const Work<Width>& w) {
     return floats(w) * static_cast<std::int64_t>(sizeof(float)) + doubles(w) * static_cast<std::int64_t>(sizeof(double));
   }
-  Workspace(const Work& w, std::byte* memory)
+  template <int Width>
+  Workspace(const Work<Width>& w, std::byte* memory)
       : source(reinterpret_cast<float*>(memory + doubles(w) * static_cast<std::int64_t>(sizeof(double)))),
         gradient(source + w.source().floats()),
         sums(gradient + w.gradient().floats()),
@@ -55,21 +65,22 @@ struct Workspace {
 // A pair of chunks: where it begins, and its channels.
 struct Pair {
   std::int64_t outBlock, outs, inBlock, ins;
-  Pair(const Gradient& g, const Work& w, std::int64_t index)
-      : outBlock(index / w.inChunks * outVectors),
-        outs(std::min(outVectors, g.destination.blocks() - outBlock) * lanes),
-        inBlock(index % w.inChunks * inBlocks),
-        ins(std::min(inBlocks, g.source.blocks() - inBlock) * lanes) {}
+  template <int Width>
+  Pair(const Gradient<Width>& g, const Work<Width>& w, std::int64_t index)
+      : outBlock(index / w.inChunks * w.outVectors),
+        outs(std::min(w.outVectors, g.destination.blocks() - outBlock) * Width),
+        inBlock(index % w.inChunks * w.inBlocks),
+        ins(std::min(w.inBlocks, g.source.blocks() - inBlock) * Width) {}
 };
 
 // The gradient's layout is that of products: [position][tile][vector][16].
-template <class T>
-void transformGradients(const Gradient& g, const T* gradient, const Block& tiles, const Pair& pair, const Transformed& layout,
+template <int Width, class T>
+void transformGradients(const Gradient<Width>& g, const T* gradient, const Block& tiles, const Pair& pair, const Transformed<Width>& layout,
                         float* transformed, double* biasTotals) {
-  const std::int64_t vectors = pair.outs / lanes;
+  const std::int64_t vectors = pair.outs / Width;
   for (std::int64_t v = 0; v < vectors; ++v) {
-    alignas(64) float sum[lanes] = {};
-    const auto at = [&](std::int64_t tile) { return transformed + (tile * vectors + v) * lanes; };
+    alignas(64) float sum[Width] = {};
+    const auto at = [&](std::int64_t tile) { return transformed + (tile * vectors + v) * Width; };
     forEachTile<T>(
         tiles, tiles.size(),
         [&](const Place& place, Pixels<T>& from) {
@@ -77,36 +88,36 @@ void transformGradients(const Gradient& g, const T* gradient, const Block& tiles
                     g.windows.dilation);
         },
         [&](std::int64_t tile, const Pixels<T>& from) {
-          from.with([&](const auto& source) { transformGradient(source, tiles.size(), at(tile), layout.positionStride(), sum); });
+          from.with([&](const auto& source) { transformGradient<Width>(source, tiles.size(), at(tile), layout.positionStride(), sum); });
         });
-    for (std::int64_t tile = tiles.count(); tile < tiles.groups() * groupTiles; ++tile) clear(at(tile), layout.positionStride());
-    for (std::int64_t lane = 0; lane < lanes; ++lane) biasTotals[v * lanes + lane] += static_cast<double>(sum[lane]);
+    for (std::int64_t tile = tiles.count(); tile < tiles.groups() * groupTiles; ++tile) clear<Width>(at(tile), layout.positionStride());
+    for (std::int64_t lane = 0; lane < Width; ++lane) biasTotals[v * Width + lane] += static_cast<double>(sum[lane]);
   }
 }
 
-template <class T>
-void addBlock(const Gradient& g, const Work& w, const GradientOperands<T>& operands, const Pair& pair, const Block& tiles,
+template <int Width, class T>
+void addBlock(const Gradient<Width>& g, const Work<Width>& w, const GradientOperands<T>& operands, const Pair& pair, const Block& tiles,
               const std::optional<Block>& next, const Workspace& space) {
-  const Transformed from = w.source(), by = w.gradient();
-  const Transformed source{from.tiles, pair.ins / lanes};  // a smaller last chunk is as dense
+  const Transformed<Width> from = w.source(), by = w.gradient();
+  const Transformed<Width> source{from.tiles, pair.ins / Width};  // a smaller last chunk is as dense
   for (std::int64_t block = 0; block < source.blocks; ++block)
     transformBlock(g.source, operands.source, tiles, g.windows, pair.inBlock + block, source, block, space.source);
   transformGradients(g, operands.destinationGradient, tiles, pair, by, space.gradient, space.totals + taps * w.matrix());
-  const std::int64_t vectors = pair.outs / lanes;
-  Ahead<T> sourceAhead(g.source, operands.source, next, g.windows, 2, {pair.inBlock, source.blocks, 1}, positions);
-  Ahead<T> gradientAhead(g.destination, operands.destinationGradient, next, {0, 0, g.windows.dilation}, 0, {pair.outBlock, vectors, 1},
-                         positions);
+  const std::int64_t vectors = pair.outs / Width;
+  Ahead<Width, T> sourceAhead(g.source, operands.source, next, g.windows, 2, {pair.inBlock, source.blocks, 1}, positions);
+  Ahead<Width, T> gradientAhead(g.destination, operands.destinationGradient, next, {0, 0, g.windows.dilation}, 0,
+                                {pair.outBlock, vectors, 1}, positions);
   for (std::int64_t p = 0; p < positions; ++p) {
     sourceAhead.fetchPart();
     gradientAhead.fetchPart();
     if (hasPosition(tiles.size(), p))
-      accumulate({space.source + p * source.positionStride(), space.gradient + p * by.positionStride(), space.sums + p * w.sumStride(),
-                  tiles.groups(), source.blocks, vectors});
+      accumulate<Width>({space.source + p * source.positionStride(), space.gradient + p * by.positionStride(),
+                         space.sums + p * w.sumStride(), tiles.groups(), source.blocks, vectors});
   }
 }
 
-template <class T>
-void sumPart(const Gradient& g, const Work& w, const GradientOperands<T>& operands, const Pair& pair, const Share& tiles,
+template <int Width, class T>
+void sumPart(const Gradient<Width>& g, const Work<Width>& w, const GradientOperands<T>& operands, const Pair& pair, const Share& tiles,
              const Workspace& space) {
   std::fill_n(space.totals, Workspace::doubles(w), 0.0);
   const std::int64_t runs = ceilDivide(tiles.end - tiles.begin, maxRunTiles);
@@ -115,51 +126,52 @@ void sumPart(const Gradient& g, const Work& w, const GradientOperands<T>& operan
     std::fill_n(space.sums, positions * w.sumStride(), 0.0F);
     forEachBlock(g.grid, tiles.begin + share.begin, tiles.begin + share.end, blockTiles,
                  [&](const Block& block, const std::optional<Block>& next) { addBlock(g, w, operands, pair, block, next, space); });
-    for (std::int64_t vector = 0; vector < pair.ins * pair.outs; vector += lanes)
-      restoreTaps(space.sums + vector, w.sumStride(), space.totals + vector, w.matrix());
+    for (std::int64_t vector = 0; vector < pair.ins * pair.outs; vector += Width)
+      restoreTaps<Width>(space.sums + vector, w.sumStride(), space.totals + vector, w.matrix());
   }
 }
 
 // totals[tap][in][out] of a pair to the weights' own layout.
-template <class Total>
-void storeWeights(const WeightStrides& to, const Work& w, const Pair& pair, const Total& total, float* weights) {
-  for (std::int64_t first = 0; first < pair.outs; first += lanes) {
+template <int Width, class Total>
+void storeWeights(const WeightStrides& to, const Work<Width>& w, const Pair& pair, const Total& total, float* weights) {
+  for (std::int64_t first = 0; first < pair.outs; first += Width) {
     // The layout is plain or in blocks of 16 outputs, so these are equally far apart.
-    const std::int64_t out = to.out(pair.outBlock * lanes + first), laneStride = to.out(pair.outBlock * lanes + first + 1) - out;
+    const std::int64_t out = to.out(pair.outBlock * Width + first), laneStride = to.out(pair.outBlock * Width + first + 1) - out;
     for (std::int64_t i = 0; i < pair.ins; ++i) {
-      const std::int64_t in = to.in(pair.inBlock * lanes + i);
+      const std::int64_t in = to.in(pair.inBlock * Width + i);
       for (std::int64_t tap = 0; tap < taps; ++tap) {
         float* weight = weights + out + in + tap * to.tapStride;
         const std::int64_t from = tap * w.matrix() + i * pair.outs + first;
         if (laneStride == 1)
-          for (std::int64_t lane = 0; lane < lanes; ++lane) weight[lane] = static_cast<float>(total(from + lane));
+          for (std::int64_t lane = 0; lane < Width; ++lane) weight[lane] = static_cast<float>(total(from + lane));
         else
-          for (std::int64_t lane = 0; lane < lanes; ++lane) weight[lane * laneStride] = static_cast<float>(total(from + lane));
+          for (std::int64_t lane = 0; lane < Width; ++lane) weight[lane * laneStride] = static_cast<float>(total(from + lane));
       }
     }
   }
 }
 
-template <class T, class Total>
-void store(const Gradient& g, const Work& w, const GradientOperands<T>& operands, const Pair& pair, const Total& total) {
+template <int Width, class T, class Total>
+void store(const Gradient<Width>& g, const Work<Width>& w, const GradientOperands<T>& operands, const Pair& pair, const Total& total) {
   storeWeights(g.weights, w, pair, total, operands.weightGradient);
   if (operands.biasGradient == nullptr || pair.inBlock != 0) return;
   for (std::int64_t o = 0; o < pair.outs; ++o)
-    operands.biasGradient[pair.outBlock * lanes + o] = static_cast<float>(total(taps * w.matrix() + o));
+    operands.biasGradient[pair.outBlock * Width + o] = static_cast<float>(total(taps * w.matrix() + o));
 }
 
 }  // namespace
 
 // Workspaces, then the totals of each task where tasks are parts of a sum.
-std::int64_t gradientScratchBytes(const Gradient& g, int threads) {
-  const Work w(g);
+template <int Width>
+std::int64_t gradientScratchBytes(const Gradient<Width>& g, int threads) {
+  const Work<Width> w(g);
   const std::int64_t kept = w.parts == 1 ? 0 : w.tasks() * Workspace::doubles(w) * static_cast<std::int64_t>(sizeof(double));
   return threads * Workspace::bytes(w) + kept;
 }
 
-template <class T>
-void weightGradient(const Gradient& g, int threads, const GradientOperands<T>& operands) {
-  const Work w(g);
+template <int Width, class T>
+void weightGradient(const Gradient<Width>& g, int threads, const GradientOperands<T>& operands) {
+  const Work<Width> w(g);
   double* kept = reinterpret_cast<double*>(operands.scratch + threads * Workspace::bytes(w));
   parallelFor(w.tasks(), [&](std::int64_t task) {
     const Pair pair(g, w, task / w.parts);
@@ -179,7 +191,12 @@ void weightGradient(const Gradient& g, int threads, const GradientOperands<T>& o
   });
 }
 
-template void weightGradient(const Gradient&, int, const GradientOperands<float>&);
-template void weightGradient(const Gradient&, int, const GradientOperands<Bfloat16>&);
+#define TILEFOLD_INSTANTIATE(Width)                                                          \
+  template std::int64_t gradientScratchBytes(const Gradient<Width>&, int);                   \
+  template void weightGradient(const Gradient<Width>&, int, const GradientOperands<float>&); \
+  template void weightGradient(const Gradient<Width>&, int, const GradientOperands<Bfloat16>&);
+TILEFOLD_INSTANTIATE(8)
+TILEFOLD_INSTANTIATE(16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cpu::winograd

@@ -7,14 +7,16 @@
 
 namespace tilefold::cpu::winograd {
 
+template <int Width>
 struct Gradient {
-  Planes source, destination;
+  Planes<Width> source, destination;
   Windows windows;  // of the source
   TileGrid grid;    // of the destination
   WeightStrides weights;
 };
 
-std::int64_t gradientScratchBytes(const Gradient& g, int threads);
+template <int Width>
+std::int64_t gradientScratchBytes(const Gradient<Width>& g, int threads);
 
 // T, of activations: float or Bfloat16.
 template <class T>
@@ -23,7 +25,7 @@ struct GradientOperands {
   float *weightGradient, *biasGradient;  // biasGradient may be null
   std::byte* scratch;
 };
-template <class T>
-void weightGradient(const Gradient& g, int threads, const GradientOperands<T>& operands);
+template <int Width, class T>
+void weightGradient(const Gradient<Width>& g, int threads, const GradientOperands<T>& operands);
 
 }  // namespace tilefold::cpu::winograd

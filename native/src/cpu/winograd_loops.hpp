@@ -1,27 +1,27 @@
-// The arithmetic of Winograd's F(4x4, 3x3) on 16 channels at a time (Lavin and Gray 2015, arXiv
-// 1509.09308), at the points 0, 5/8, -5/8, 3/2, -3/2 and infinity: the usual 1 and 2 round twice as
-// coarsely, and every constant of the transforms of pixels is still exact. Where 2 or 3 results are
-// left, tiles of these leave out points, which the transforms of pixels make up for: those of taps
-// are the same. Compiled for several instruction sets like vector_loops.hpp; each result depends on
-// nothing but its operands.
+// The arithmetic of Winograd's convolutions 3x3 (winograd_points.hpp), on `Width` channels at a
+// time, as many as lie together in an activation: 16 with AVX-512, else 8. Compiled for several
+// instruction sets like vector_loops.hpp; each result depends on nothing but its operands.
 #pragma once
 #include <cstdint>
 
 #include "../kernels/bfloat16.hpp"
+#include "winograd_points.hpp"
 
 namespace tilefold::cpu::winograd {
 
-constexpr std::int64_t lanes = 16;      // channels of a vector
-constexpr std::int64_t window = 6;      // pixels of a whole tile's window along an axis
-constexpr std::int64_t step = 4;        // pixels of its result along an axis,
-constexpr std::int64_t minStep = 2;     // and of the smallest tile's
-constexpr std::int64_t positions = 36;  // products a tile and pair of channels
+constexpr std::int64_t step = maxResults;            // pixels of a whole tile's result along an axis,
+constexpr std::int64_t minStep = 2;                  // and of the smallest tile's
+constexpr std::int64_t window = step + 2;            // pixels of a whole tile's window
+constexpr std::int64_t positions = window * window;  // products a tile and pair of channels
 constexpr std::int64_t taps = 9;
 constexpr std::int64_t groupTiles = 6;  // tiles that a product takes at once
-constexpr std::int64_t maxVectors = 4;  // vectors of result channels that it takes at once
-constexpr std::int64_t groupFloats = groupTiles * lanes;
+// Vectors of result channels that it takes at once: registers hold their sums for all those tiles.
+template <int Width>
+constexpr std::int64_t maxVectors = Width == 16 ? 4 : 2;
+template <int Width>
+constexpr std::int64_t groupFloats = groupTiles * Width;
 
-// Where the 16 channels of each pixel of a window are: as far apart as they lie in a plane, or each
+// Where the channels of each pixel of a window are: as far apart as they lie in a plane, or each
 // by itself. T: float or Bfloat16, or a constant one.
 template <class T>
 struct PixelGrid {
@@ -47,46 +47,49 @@ inline bool hasPosition(const TileSize& size, std::int64_t position) {
 
 // The window of a tile, which has 2 rows and columns more -> one vector a position,
 // `positionStride` floats apart. Source: a PixelGrid or PixelAddresses, of constants.
-template <class Source>
+template <int Width, class Source>
 void transformWindow(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride);
 // A tile of a gradient likewise, by the transpose of `restoreTile`. Adds the pixels to `sum`
-// (16 floats).
-template <class Source>
+// (`Width` floats).
+template <int Width, class Source>
 void transformGradient(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride, float* sum);
-// `count` times 9 taps of 16 pairs of channels, 16 floats each; at a position they lie one after
-// the other.
+// `count` times 9 taps, a vector each; at a position they lie one after the other.
+template <int Width>
 void transformTaps(const float* weights, std::int64_t count, float* transformed, std::int64_t positionStride);
 
 struct Finish {
-  const float* start;  // 16 floats that each pixel begins with: the bias
+  const float* start;  // `Width` floats that each pixel begins with: the bias
   float slope;         // of what is negative at the end: 1 leaves it
 };
 // Products at the positions -> a tile of pixels.
-template <class T>
+template <int Width, class T>
 void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, const TileSize& size,
                  const PixelGrid<T>& pixels);
 // Products at the positions -> 9 taps, added in double: sums[tap * tapStride + lane].
+template <int Width>
 void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride);
 
-// At one position: result[tile][vector][16] = sum over channels c of operand(tile, c) *
-// weights[c][vector][16]. Operands are in groups of 6 tiles: [group][channel block][tile of
-// group][16].
+// At one position: result[tile][vector][Width] = sum over channels c of operand(tile, c) *
+// weights[c][vector][Width]. Operands are in groups of 6 tiles: [group][channel block][tile of
+// group][Width].
 struct Product {
   const float *weights, *operand;
   float* result;
   std::int64_t groups, blocks;
   std::int64_t vectors;  // 1 .. maxVectors
 };
+template <int Width>
 void multiply(const Product& product);
 
-// At one position: result[c][vector][16] += sum over tiles of operand(tile, c) *
-// gradient[tile][vector][16]; the sum is formed first.
+// At one position: result[c][vector][Width] += sum over tiles of operand(tile, c) *
+// gradient[tile][vector][Width]; the sum is formed first.
 struct GradientProduct {
   const float *operand, *gradient;
   float* result;
   std::int64_t groups, blocks;
   std::int64_t vectors;
 };
+template <int Width>
 void accumulate(const GradientProduct& product);
 
 }  // namespace tilefold::cpu::winograd

@@ -5,67 +5,97 @@
 namespace tilefold::cpu::winograd {
 namespace {
 
+// At any float's address. Templates of some compilers forget `aligned`.
+template <int Width>
+struct Unaligned;
+template <>
+struct Unaligned<8> {
+  typedef float Vector __attribute__((vector_size(32), aligned(4), may_alias));
+};
+template <>
+struct Unaligned<16> {
+  typedef float Vector __attribute__((vector_size(64), aligned(4), may_alias));
+};
+
 // GCC would fold a load into each product that uses it, and the loads then take longer than the
 // products.
-TILEFOLD_INLINE void loadOnce(const float* address, Vector& value) { value = *reinterpret_cast<const volatile Unaligned*>(address); }
+template <int Width>
+TILEFOLD_INLINE Vector<Width> loadOnce(const float* address) {
+  return *reinterpret_cast<const volatile typename Unaligned<Width>::Vector*>(address);
+}
 
-template <int Vectors>
+template <int Width, int Vectors>
 TILEFOLD_INLINE void multiplyBy(const Product& product) {
   const float* operand = product.operand;
   float* result = product.result;
-  for (std::int64_t group = 0; group < product.groups; ++group, result += groupTiles * Vectors * lanes) {
-    Vector sums[groupTiles][Vectors] = {};
+  for (std::int64_t group = 0; group < product.groups; ++group, result += groupTiles * Vectors * Width) {
+    Vector<Width> sums[groupTiles][Vectors] = {};
     const float* weights = product.weights;
-    for (std::int64_t block = 0; block < product.blocks; ++block, operand += groupFloats)
-      for (int channel = 0; channel < lanes; ++channel, weights += Vectors * lanes) {
-        Vector row[Vectors];
-        for (int v = 0; v < Vectors; ++v) loadOnce(weights + v * lanes, row[v]);
+    for (std::int64_t block = 0; block < product.blocks; ++block, operand += groupFloats<Width>)
+      for (int channel = 0; channel < Width; ++channel, weights += Vectors * Width) {
+        Vector<Width> row[Vectors];
+        for (int v = 0; v < Vectors; ++v) row[v] = loadOnce<Width>(weights + v * Width);
 #pragma GCC unroll 6
         for (int tile = 0; tile < groupTiles; ++tile)
-          for (int v = 0; v < Vectors; ++v) sums[tile][v] += operand[tile * lanes + channel] * row[v];
+          for (int v = 0; v < Vectors; ++v) sums[tile][v] += operand[tile * Width + channel] * row[v];
       }
     for (int tile = 0; tile < groupTiles; ++tile)
-      for (int v = 0; v < Vectors; ++v) at(result + (tile * Vectors + v) * lanes) = sums[tile][v];
+      for (int v = 0; v < Vectors; ++v) put<Width>(result + (tile * Vectors + v) * Width, sums[tile][v]);
   }
 }
 
-template <int Vectors>
-TILEFOLD_INLINE void accumulateBy(const GradientProduct& product) {
+template <int Width, int Vectors>
+TILEFOLD_INLINE void accumulateBy(const GradientProduct& product, std::int64_t firstVector) {
   constexpr int channels = 4;  // at once
+  const std::int64_t stride = product.vectors * Width;
   for (std::int64_t block = 0; block < product.blocks; ++block)
-    for (int first = 0; first < lanes; first += channels) {
-      Vector sums[channels][Vectors] = {};
-      const float *operand = product.operand + block * groupFloats + first, *gradient = product.gradient;
-      for (std::int64_t group = 0; group < product.groups; ++group, operand += product.blocks * groupFloats)
-        for (int tile = 0; tile < groupTiles; ++tile, gradient += Vectors * lanes) {
-          Vector row[Vectors];
-          for (int v = 0; v < Vectors; ++v) loadOnce(gradient + v * lanes, row[v]);
+    for (int first = 0; first < Width; first += channels) {
+      Vector<Width> sums[channels][Vectors] = {};
+      const float *operand = product.operand + block * groupFloats<Width> + first, *gradient = product.gradient + firstVector * Width;
+      for (std::int64_t group = 0; group < product.groups; ++group, operand += product.blocks * groupFloats<Width>)
+        for (int tile = 0; tile < groupTiles; ++tile, gradient += stride) {
+          Vector<Width> row[Vectors];
+          for (int v = 0; v < Vectors; ++v) row[v] = loadOnce<Width>(gradient + v * Width);
 #pragma GCC unroll 4
           for (int channel = 0; channel < channels; ++channel)
-            for (int v = 0; v < Vectors; ++v) sums[channel][v] += operand[tile * lanes + channel] * row[v];
+            for (int v = 0; v < Vectors; ++v) sums[channel][v] += operand[tile * Width + channel] * row[v];
         }
-      float* result = product.result + (block * lanes + first) * Vectors * lanes;
+      float* result = product.result + (block * Width + first) * stride + firstVector * Width;
       for (int channel = 0; channel < channels; ++channel)
-        for (int v = 0; v < Vectors; ++v) at(result + (channel * Vectors + v) * lanes) += sums[channel][v];
+        for (int v = 0; v < Vectors; ++v) {
+          float* to = result + channel * stride + v * Width;
+          put<Width>(to, at<Width>(to) + sums[channel][v]);
+        }
     }
 }
 
 }  // namespace
 
+template <int Width>
 void multiply(const Product& product) {
-  forProcessor(
+  forWidth<Width>(
       [](auto product) TILEFOLD_INLINED {
-        withConstant<1, maxVectors>(product->vectors, [=](auto vectors) TILEFOLD_INLINED { multiplyBy<decltype(vectors)::value>(*product); });
+        withConstant<1, maxVectors<Width>>(product->vectors,
+                                           [=](auto vectors) TILEFOLD_INLINED { multiplyBy<Width, decltype(vectors)::value>(*product); });
       },
       &product);
 }
 
+template <int Width>
 void accumulate(const GradientProduct& product) {
-  forProcessor(
+  forWidth<Width>(
       [](auto product) TILEFOLD_INLINED {
-        withConstant<1, maxVectors>(product->vectors, [=](auto vectors) TILEFOLD_INLINED { accumulateBy<decltype(vectors)::value>(*product); });
+        for (std::int64_t first = 0; first < product->vectors; first += maxVectors<Width>)
+          withConstant<1, maxVectors<Width>>(std::min(maxVectors<Width>, product->vectors - first), [=](auto vectors) TILEFOLD_INLINED {
+            accumulateBy<Width, decltype(vectors)::value>(*product, first);
+          });
       },
       &product);
 }
+
+template void multiply<8>(const Product&);
+template void multiply<16>(const Product&);
+template void accumulate<8>(const GradientProduct&);
+template void accumulate<16>(const GradientProduct&);
 
 }  // namespace tilefold::cpu::winograd

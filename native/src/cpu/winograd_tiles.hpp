@@ -1,6 +1,6 @@
-// An activation in nChw16c, and the tiles that its plane is cut into: one numbering over the
-// images, rows and columns of a batch. Where a kernel is dilated by d, every d-th row is a dense
-// plane's, and so is every d-th column: tiles are of those.
+// An activation in blocks of `Width` channels, and the tiles that its plane is cut into: one
+// numbering over the images, rows and columns of a batch. Where a kernel is dilated by d, every d-th
+// row is a dense plane's, and so is every d-th column: tiles are of those.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -14,11 +14,12 @@
 
 namespace tilefold::cpu::winograd {
 
+template <int Width>
 struct Planes {
   std::int64_t channels, height, width;
-  std::int64_t blocks() const { return channels / lanes; }
-  std::int64_t rowStride() const { return width * lanes; }
-  std::int64_t at(std::int64_t image, std::int64_t block) const { return (image * blocks() + block) * height * width * lanes; }
+  std::int64_t blocks() const { return channels / Width; }
+  std::int64_t rowStride() const { return width * Width; }
+  std::int64_t at(std::int64_t image, std::int64_t block) const { return (image * blocks() + block) * height * width * Width; }
 };
 
 struct Dilation {
@@ -147,22 +148,23 @@ void forEachBlock(const TileGrid& grid, std::int64_t begin, std::int64_t end, st
 template <class T>
 class Pixels {
  public:
-  void find(const Planes& planes, const T* plane, std::int64_t y, std::int64_t x, const TileSize& size, const Dilation& dilation) {
-    const std::int64_t below = dilation.rows * planes.rowStride(), beside = dilation.columns * lanes;
+  template <int Width>
+  void find(const Planes<Width>& planes, const T* plane, std::int64_t y, std::int64_t x, const TileSize& size, const Dilation& dilation) {
+    const std::int64_t below = dilation.rows * planes.rowStride(), beside = dilation.columns * Width;
     const auto isInside = [](std::int64_t first, std::int64_t count, std::int64_t by, std::int64_t extent) {
       return first >= 0 && first + (count - 1) * by < extent;
     };
     isWhole_ = isInside(y, size.rows, dilation.rows, planes.height) && isInside(x, size.columns, dilation.columns, planes.width);
     if (isWhole_) {
-      grid_ = {plane + y * planes.rowStride() + x * lanes, below, beside};
+      grid_ = {plane + y * planes.rowStride() + x * Width, below, beside};
       return;
     }
-    alignas(64) static constexpr T zeros[lanes] = {};
+    alignas(64) static constexpr T zeros[Width] = {};
     for (std::int64_t i = 0; i < size.rows; ++i)
       for (std::int64_t j = 0; j < size.columns; ++j) {
         const std::int64_t row = y + i * dilation.rows, column = x + j * dilation.columns;
         const bool has = row >= 0 && row < planes.height && column >= 0 && column < planes.width;
-        addresses_.at[i][j] = has ? plane + row * planes.rowStride() + column * lanes : zeros;
+        addresses_.at[i][j] = has ? plane + row * planes.rowStride() + column * Width : zeros;
       }
   }
   // use(PixelGrid) or use(PixelAddresses).
@@ -189,19 +191,21 @@ class Pixels {
 };
 
 // Where the transforms of a block's tiles lie: [position][group of tiles][block of channels][tile
-// of the group][16]. The gap after each position keeps them from all falling to the same lines of
-// the cache.
+// of the group][Width]. The gap after each position keeps them from all falling to the same lines
+// of the cache.
+template <int Width>
 struct Transformed {
   std::int64_t tiles, blocks;
-  std::int64_t positionStride() const { return tiles * blocks * lanes + lanes; }
+  std::int64_t positionStride() const { return tiles * blocks * Width + Width; }
   std::int64_t floats() const { return positions * positionStride(); }
   std::int64_t at(std::int64_t tile, std::int64_t block) const {
-    return (tile / groupTiles * blocks + block) * groupFloats + tile % groupTiles * lanes;
+    return (tile / groupTiles * blocks + block) * groupFloats<Width> + tile % groupTiles * Width;
   }
 };
 
-inline void clear(float* transformed, std::int64_t positionStride) {
-  for (std::int64_t p = 0; p < positions; ++p) std::memset(transformed + p * positionStride, 0, lanes * sizeof(float));
+template <int Width>
+void clear(float* transformed, std::int64_t positionStride) {
+  for (std::int64_t p = 0; p < positions; ++p) std::memset(transformed + p * positionStride, 0, Width * sizeof(float));
 }
 
 // Where the windows of tiles begin: so many rows and columns before the tile.
@@ -228,9 +232,9 @@ void forEachTile(const Block& tiles, const TileSize& read, const Find& find, con
 
 // Transforms one block of channels of each tile's window; the tiles that are missing in the last
 // group become zero.
-template <class T>
-void transformBlock(const Planes& planes, const T* pixels, const Block& tiles, const Windows& windows, std::int64_t channelBlock,
-                    const Transformed& layout, std::int64_t layoutBlock, float* transformed) {
+template <int Width, class T>
+void transformBlock(const Planes<Width>& planes, const T* pixels, const Block& tiles, const Windows& windows, std::int64_t channelBlock,
+                    const Transformed<Width>& layout, std::int64_t layoutBlock, float* transformed) {
   const TileSize size = tiles.size(), read{size.rows + 2, size.columns + 2};
   forEachTile<T>(
       tiles, read,
@@ -240,11 +244,11 @@ void transformBlock(const Planes& planes, const T* pixels, const Block& tiles, c
       },
       [&](std::int64_t tile, const Pixels<T>& from) {
         from.with([&](const auto& source) {
-          transformWindow(source, size, transformed + layout.at(tile, layoutBlock), layout.positionStride());
+          transformWindow<Width>(source, size, transformed + layout.at(tile, layoutBlock), layout.positionStride());
         });
       });
   for (std::int64_t tile = tiles.count(); tile < tiles.groups() * groupTiles; ++tile)
-    clear(transformed + layout.at(tile, layoutBlock), layout.positionStride());
+    clear<Width>(transformed + layout.at(tile, layoutBlock), layout.positionStride());
 }
 
 }  // namespace tilefold::cpu::winograd

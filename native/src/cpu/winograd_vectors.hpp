@@ -1,19 +1,30 @@
-// Vectors of the loops of winograd_loops.hpp.
+// Vectors of the loops of winograd_loops.hpp: of `Width` channels, 16 or 8.
 #pragma once
 #include "lanes.hpp"
 #include "winograd_loops.hpp"
 
 namespace tilefold::cpu::winograd {
 
-typedef float Vector __attribute__((vector_size(lanes * sizeof(float))));
-// At any float's address. Lambdas and templates forget `aligned` in their signatures, so none has
-// it in its own.
-typedef float Unaligned __attribute__((vector_size(lanes * sizeof(float)), aligned(4), may_alias));
+template <int Width>
+using Vector = typename Lanes<Width>::Floats;
 
-TILEFOLD_INLINE const Unaligned& at(const float* address) { return *reinterpret_cast<const Unaligned*>(address); }
-TILEFOLD_INLINE Unaligned& at(float* address) { return *reinterpret_cast<Unaligned*>(address); }
-TILEFOLD_INLINE Vector at(const Bfloat16* address) { return Lanes<lanes>::at(address); }
-TILEFOLD_INLINE void put(float* address, const Vector& value) { at(address) = value; }
-TILEFOLD_INLINE void put(Bfloat16* address, const Vector& value) { Lanes<lanes>::put(address, value); }
+// At any float's or Bfloat16's address.
+template <int Width, class T>
+TILEFOLD_INLINE Vector<Width> at(const T* address) {
+  return Lanes<Width>::at(address);
+}
+template <int Width, class T>
+TILEFOLD_INLINE void put(T* address, const Vector<Width>& value) {
+  Lanes<Width>::put(address, value);
+}
+
+// Runs `body` with `arguments` for the processor.
+template <int Width, class Body, class... Arguments>
+TILEFOLD_INLINE void forWidth(Body body, Arguments... arguments) {
+  if constexpr (Width == 8)
+    forProcessorWithoutAvx512(body, arguments...);
+  else
+    forProcessor(body, arguments...);
+}
 
 }  // namespace tilefold::cpu::winograd
