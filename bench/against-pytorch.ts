@@ -2,7 +2,7 @@
  * A model's training step, Tilefold against PyTorch eager (torchvision's model of the name),
  * interleaved in one run:
  *
- *     npx ts-node bench/against-pytorch.ts [--model vgg16] [--size 1024] [--batch 1] [--rounds 5] [--threads 1,2,all] [--exact-kernels] [--plain] [--disturbed] [--python python3] [--json]
+ *     npx ts-node bench/against-pytorch.ts [--model vgg16] [--size 1024] [--batch 1] [--rounds 5] [--threads 1,2,all] [--exact-kernels] [--plain] [--precision float32,bf16] [--disturbed] [--python python3] [--json]
  *     npx ts-node bench/against-pytorch.ts --targets [--model resnet50,unet] [--size 128] [--threads 1,2,all] ...
  *
  * Each contender is a process of its own that steps when it is told to, one at a time; the first
@@ -10,7 +10,8 @@
  * PyTorch's keep the memory that they free, by two settings of glibc's.
  * Both also in bf16, PyTorch's by autocast, and PyTorch compiled. `exact-kernels`: Tilefold without
  * Winograd too, plain and in a fifth. `plain`: nothing in less memory, neither Tilefold nor
- * PyTorch's checkpoints (which only vgg16 has). Below the table stand the machine's own rates, and
+ * PyTorch's checkpoints (which only vgg16 has). `precision`: of both, where one alone is wanted:
+ * without AVX-512 BF16, PyTorch takes minutes for a step by autocast. Below the table stand the machine's own rates, and
  * beside each step of Tilefold's what it takes of the limit that they set (machine-limit.ts).
  * `targets`: the networks and sizes of targets.ts, one after the other, and what is asked of them
  * in a table at the end. `disturbed`: all steps count, so that the script can be tried on a machine
@@ -45,11 +46,14 @@ const { values } = parseArgs({
     targets: { type: 'boolean', default: false },
     'exact-kernels': { type: 'boolean', default: false },
     plain: { type: 'boolean', default: false },
+    precision: { type: 'string', default: 'float32,bf16' },
     disturbed: { type: 'boolean', default: false },
     python: { type: 'string', default: 'python3' },
     json: { type: 'boolean', default: false }
   }
 })
+
+const precisions = (['float32', 'bf16'] as const).filter((one) => values.precision.split(',').includes(one))
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 /** What is under way, of runs that take hours. */
@@ -79,7 +83,7 @@ const startOurs = async (by: Starting): Promise<readonly Started[]> => {
     started.push(one)
     return 'step' in one
   }
-  for (const precision of ['float32', 'bf16'] as const) {
+  for (const precision of precisions) {
     await add('plain', precision)
     if (values.plain) continue
     if (values.targets) {
@@ -112,10 +116,11 @@ const startTheirs = async (by: Starting, model: string): Promise<readonly Starte
   const channelsLast = ['--format', 'channels_last'] as const
   // All stand in memory at once, and targets are of channels_last alone.
   const started = values.targets ? [] : [await by('PyTorch, NCHW', '--format', 'nchw')]
+  const byAutocast = ['--precision', 'bf16'] as const
   started.push(await by('PyTorch, channels_last', ...channelsLast))
-  started.push(await by(autocastName, ...channelsLast, '--precision', 'bf16'))
+  if (precisions.includes('bf16')) started.push(await by(autocastName, ...channelsLast, ...byAutocast))
   started.push(await by('PyTorch, channels_last, compiled', ...channelsLast, '--compile'))
-  started.push(await by(`${autocastName}, compiled`, ...channelsLast, '--precision', 'bf16', '--compile'))
+  if (precisions.includes('bf16')) started.push(await by(`${autocastName}, compiled`, ...channelsLast, ...byAutocast, '--compile'))
   if (values.plain || values.targets || model !== 'vgg16' || !started.some((one) => 'step' in one)) return started
   for (const segments of pytorchSegments)
     started.push(await by(`PyTorch, channels_last, checkpoint_sequential ${segments}`, ...channelsLast, '--segments', `${segments}`))

@@ -23,6 +23,7 @@ struct Halves;
     TILEFOLD_INLINE static Bytes lowBytes(const Wide& wide) { return __builtin_convertvector(narrowed(wide), Bytes); } \
     TILEFOLD_INLINE static Type narrowed(const Wide& wide) { return __builtin_convertvector(wide, Type); }         \
   };
+TILEFOLD_HALVES(4)
 TILEFOLD_HALVES(8)
 TILEFOLD_HALVES(16)
 #undef TILEFOLD_HALVES

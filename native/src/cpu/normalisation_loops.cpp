@@ -36,6 +36,17 @@ TILEFOLD_INLINE void forTurns(const Strip& strip, const Body& body) {
   }
 }
 
+// Of bodies that add in double.
+template <class T, class Body>
+TILEFOLD_INLINE void forSums(const Strip& strip, const Body& body) {
+  if constexpr (!std::is_same_v<T, Bfloat16>)
+    if (machineBlock() < laneCount && strip.lanes % 8 == 0) {
+      const Turns turns{0, strip.count, strip.step, 0, strip.lanes};
+      return strip.lanes == laneCount ? body.template run<Row<4, 4, true>>(turns) : body.template run<Row<4, 2, true>>(turns);
+    }
+  forTurns<T>(strip, body);
+}
+
 // All bits where a float is above 0, which its bits are then as a signed number. (GCC 12 fails over
 // comparisons of vectors here, whose masks differ between clones.)
 template <class R>
@@ -124,8 +135,7 @@ struct NormaliseStrip {
     for (std::int64_t turn = 0; turn < turns.count; ++turn) {
       const std::int64_t at = turns.at(turn);
       Taken<R> pixel = load<R>(source + at, turns.lanes);
-      for (int v = 0; v < R::vectors; ++v)
-        pixel.values[v] = rectified(of.normalised(of.fromMean(pixel, v), v));
+      for (int v = 0; v < R::vectors; ++v) pixel.values[v] = rectified(of.normalised(of.fromMean(pixel, v), v));
       store<R>(destination + at, pixel, turns.lanes);
     }
   }
@@ -200,7 +210,7 @@ struct NormaliseGradient {
 
 template <class T>
 void addDeviations(const Strip& strip, const T* source, const float* origin, LaneSums& sums) {
-  forProcessor([=, &strip, &sums]() TILEFOLD_INLINED { forTurns<T>(strip, AddDeviations<T>{source, origin, sums}); });
+  forProcessor([=, &strip, &sums]() TILEFOLD_INLINED { forSums<T>(strip, AddDeviations<T>{source, origin, sums}); });
 }
 
 template <class T>
@@ -217,9 +227,9 @@ template <class T>
 void addGradients(const Strip& strip, const LaneNormalisers& n, const T* source, const T* gradient, LaneSums& sums) {
   forProcessor([=, &strip, &n, &sums]() TILEFOLD_INLINED {
     if (n.slope == 0)
-      forTurns<T>(strip, AddGradients<ToZero, T>{n, source, gradient, sums});
+      forSums<T>(strip, AddGradients<ToZero, T>{n, source, gradient, sums});
     else
-      forTurns<T>(strip, AddGradients<BySlope, T>{n, source, gradient, sums});
+      forSums<T>(strip, AddGradients<BySlope, T>{n, source, gradient, sums});
   });
 }
 
@@ -234,10 +244,10 @@ void normaliseGradient(const Strip& strip, const LaneNormalisers& n, const LaneG
   });
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                           \
-  template void addDeviations(const Strip&, const T*, const float*, LaneSums&);                           \
-  template void normalise(const Strip&, const LaneNormalisers&, const T*, T*);                            \
-  template void addGradients(const Strip&, const LaneNormalisers&, const T*, const T*, LaneSums&);        \
+#define TILEFOLD_INSTANTIATE(T)                                                                    \
+  template void addDeviations(const Strip&, const T*, const float*, LaneSums&);                    \
+  template void normalise(const Strip&, const LaneNormalisers&, const T*, T*);                     \
+  template void addGradients(const Strip&, const LaneNormalisers&, const T*, const T*, LaneSums&); \
   template void normaliseGradient(const Strip&, const LaneNormalisers&, const LaneGradients&, const T*, const T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(Bfloat16)

@@ -77,10 +77,19 @@ TILEFOLD_INLINE Taken<R> coefficients(const float* lanes) {
   return taken;
 }
 
-// Eight floats make eight doubles in one register of AVX-512.
-constexpr int doubleLanes = 8;
-typedef double Doubles __attribute__((vector_size(doubleLanes * sizeof(double))));
-TILEFOLD_INLINE Doubles widened(const Lanes<doubleLanes>::Floats& value) { return __builtin_convertvector(value, Doubles); }
+// So many doubles in one register: 8 of AVX-512, or 4 of AVX2, where vectors of 8 would go through
+// memory at each turn.
+template <int Width>
+struct DoublesOf;
+#define TILEFOLD_DOUBLES(Width)                                                                                             \
+  template <>                                                                                                               \
+  struct DoublesOf<Width> {                                                                                                 \
+    typedef double Type __attribute__((vector_size(Width * sizeof(double))));                                               \
+    TILEFOLD_INLINE static Type widened(const Lanes<Width>::Floats& value) { return __builtin_convertvector(value, Type); } \
+  };
+TILEFOLD_DOUBLES(4)
+TILEFOLD_DOUBLES(8)
+#undef TILEFOLD_DOUBLES
 
 // Of floats in double; of bf16, which has fewer digits, a run of turns in float and the runs in
 // double.
@@ -88,14 +97,15 @@ template <class R, class T>
 struct Sums {
   static constexpr bool inRuns = std::is_same_v<T, Bfloat16>;
   static constexpr std::int64_t run = 16;
-  static constexpr int parts = R::width * R::vectors / doubleLanes;
+  static constexpr int doubleLanes = R::width < 8 ? R::width : 8, parts = R::width * R::vectors / doubleLanes;
+  using Doubles = typename DoublesOf<doubleLanes>::Type;
   using Sum = std::conditional_t<inRuns, FloatsOf<R>, Doubles>;
 
   TILEFOLD_INLINE static Sum converted(const FloatsOf<R>& value) {
     if constexpr (inRuns)
       return value;
     else
-      return widened(value);
+      return DoublesOf<doubleLanes>::widened(value);
   }
   // add(turn, first, second) over the turns of a strip.
   template <class Add>
@@ -124,7 +134,8 @@ struct Sums {
   TILEFOLD_INLINE static void addRun(const Sum (&own)[R::vectors], Doubles (&to)[parts]) {
     float lanes[R::width * R::vectors];
     for (int v = 0; v < R::vectors; ++v) Lanes<R::width>::put(lanes + v * R::width, own[v]);
-    for (int part = 0; part < parts; ++part) to[part] += widened(Lanes<doubleLanes>::at(lanes + part * doubleLanes));
+    for (int part = 0; part < parts; ++part)
+      to[part] += DoublesOf<doubleLanes>::widened(Lanes<doubleLanes>::at(lanes + part * doubleLanes));
   }
   Doubles first[parts] = {}, second[parts] = {};
 };

@@ -39,8 +39,9 @@ void copySquare(const float* source, const WeightStrides& from, T* destination, 
 }
 
 // Whole squares, from [in][out].
+template <std::int64_t Side>
 void transposeSquare(const float* source, float* destination) {
-  forProcessor([=]() TILEFOLD_INLINED { transposeSquareRows<square>(source, destination, square); });
+  forProcessor([=]() TILEFOLD_INLINED { transposeSquareRows<Side>(source, destination, Side); });
 }
 
 // Two neighbouring rows make words of two numbers.
@@ -62,16 +63,25 @@ void castToPairsOfOutputs(const float* source, Bfloat16* destination) {
   });
 }
 
-// What does whole squares from one layout to the other; null where they do not lie together on
-// both sides, [in][out] on the first.
+// What copies whole squares of `side` channels from one layout to the other; null where they do not
+// lie together on both sides, [in][out] on the first.
 template <class T>
-auto squareCopy(const WeightStrides& from, const WeightStrides& to) -> void (*)(const float*, T*) {
-  const bool blocks = from.out.block == square && from.in.block == square && to.out.block == square && to.in.block == square;
-  if (!blocks || from.out.inner != 1 || from.in.inner != square) return nullptr;
+struct SquareCopy {
+  std::int64_t side;
+  void (*copy)(const float*, T*);
+};
+template <class T>
+SquareCopy<T> squareCopy(const WeightStrides& from, const WeightStrides& to) {
+  const auto isOf = [&](std::int64_t side) {
+    const bool blocks = from.out.block == side && from.in.block == side && to.out.block == side && to.in.block == side;
+    return blocks && from.out.inner == 1 && from.in.inner == side;
+  };
+  const auto transposes = [&](std::int64_t side) { return isOf(side) && to.in.inner == 1 && to.out.inner == side; };
   if constexpr (std::is_same_v<T, Bfloat16>)
-    return to.in.pair == 2 ? castToPairsOfInputs : to.out.pair == 2 ? castToPairsOfOutputs : nullptr;
+    return {square, !isOf(square) ? nullptr : to.in.pair == 2 ? castToPairsOfInputs : to.out.pair == 2 ? castToPairsOfOutputs : nullptr};
   else
-    return to.in.inner == 1 && to.out.inner == square ? transposeSquare : nullptr;
+    return transposes(8) ? SquareCopy<T>{8, transposeSquare<8>}
+                         : SquareCopy<T>{square, transposes(square) ? transposeSquare<square> : nullptr};
 }
 
 template <class T>
@@ -90,17 +100,17 @@ Launch reorderAs(const WeightReorder& r) {
   const std::int64_t taps = r.kernelHeight * r.kernelWidth, outs = r.outChannels / r.groups, ins = r.inChannels / r.groups;
   const WeightStrides from = weightStrides(r.sourceLayout, r.outChannels, r.inChannels, r.groups, taps);
   const WeightStrides to = weightStrides(r.destinationLayout, r.outChannels, r.inChannels, r.groups, taps);
-  const auto copyWhole = squareCopy<T>(from, to);
+  const auto [side, copyWhole] = squareCopy<T>(from, to);
   const bool padded = to.elements != r.outChannels * ins * taps;
-  const std::int64_t rows = (outs + square - 1) / square, columns = (ins + square - 1) / square, groups = r.groups;
-  return [=](const std::vector<Operand>& operands, const StepParameters&) {
+  const std::int64_t rows = (outs + side - 1) / side, columns = (ins + side - 1) / side, groups = r.groups;
+  return [=, side = side, copyWhole = copyWhole](const std::vector<Operand>& operands, const StepParameters&) {
     const float* source = elements<const float>(operands, 0);
     T* destination = elements<T>(operands, 1);
     if (padded) std::memset(static_cast<void*>(destination), 0, static_cast<std::size_t>(to.elements) * sizeof(T));
     parallelFor(groups * rows * columns, [&](std::int64_t index) {
       const std::int64_t group = index / (rows * columns), row = index / columns % rows, column = index % columns;
-      const Square s{row * square, column * square, std::min(square, outs - row * square), std::min(square, ins - column * square)};
-      if (copyWhole != nullptr && s.outs == square && s.ins == square) {
+      const Square s{row * side, column * side, std::min(side, outs - row * side), std::min(side, ins - column * side)};
+      if (copyWhole != nullptr && s.outs == side && s.ins == side) {
         const float* first = source + from.group(group) + from.out(s.out) + from.in(s.in);
         T* written = destination + to.group(group) + to.out(s.out) + to.in(s.in);
         for (std::int64_t tap = 0; tap < taps; ++tap) copyWhole(first + tap * from.tapStride, written + tap * to.tapStride);

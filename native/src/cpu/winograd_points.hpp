@@ -8,8 +8,8 @@ namespace tilefold::cpu::winograd {
 
 constexpr int maxResults = 4;  // along an axis
 constexpr int finitePoints = maxResults + 1;
-// And infinity. The usual 1 and 2 round twice as coarsely, and every constant of the transforms of
-// pixels is still exact.
+// Infinity comes after them. The usual 1 and 2 round twice as coarsely, and every constant of the
+// transforms of pixels is still exact.
 constexpr double points[finitePoints] = {0, 0.625, -0.625, 1.5, -1.5};
 
 template <int Rows, int Columns>

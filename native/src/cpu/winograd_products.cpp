@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "constants.hpp"
 #include "winograd_loops.hpp"
 #include "winograd_vectors.hpp"
@@ -44,6 +46,10 @@ TILEFOLD_INLINE void multiplyBy(const Product& product) {
   }
 }
 
+// Vectors of results that four channels are multiplied with at once.
+template <int Width>
+constexpr std::int64_t gradientVectors = Width == 16 ? 4 : 3;
+
 template <int Width, int Vectors>
 TILEFOLD_INLINE void accumulateBy(const GradientProduct& product, std::int64_t firstVector) {
   constexpr int channels = 4;  // at once
@@ -85,10 +91,10 @@ template <int Width>
 void accumulate(const GradientProduct& product) {
   forWidth<Width>(
       [](auto product) TILEFOLD_INLINED {
-        for (std::int64_t first = 0; first < product->vectors; first += maxVectors<Width>)
-          withConstant<1, maxVectors<Width>>(std::min(maxVectors<Width>, product->vectors - first), [=](auto vectors) TILEFOLD_INLINED {
-            accumulateBy<Width, decltype(vectors)::value>(*product, first);
-          });
+        constexpr std::int64_t most = gradientVectors<Width>;
+        for (std::int64_t first = 0; first < product->vectors; first += most)
+          withConstant<1, most>(std::min(most, product->vectors - first),
+                                [=](auto vectors) TILEFOLD_INLINED { accumulateBy<Width, decltype(vectors)::value>(*product, first); });
       },
       &product);
 }

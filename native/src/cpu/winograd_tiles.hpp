@@ -175,12 +175,16 @@ class Pixels {
     else
       use(addresses_);
   }
-  // Locality: as of cpu::prefetch.
+  // Every line of the cache, which may hold several pixels. Locality: as of cpu::prefetch.
   template <int Locality>
   void prefetch(const TileSize& size) const {
+    constexpr std::int64_t lineElements = 64 / sizeof(T);
+    const std::int64_t pixelsOfLine = isWhole_ ? std::max<std::int64_t>(1, lineElements / grid_.beside) : 1;
     with([&](const auto& pixels) {
-      for (std::int64_t i = 0; i < size.rows; ++i)
-        for (std::int64_t j = 0; j < size.columns; ++j) cpu::prefetch<Locality>(pixels(i, j));
+      for (std::int64_t i = 0; i < size.rows; ++i) {
+        for (std::int64_t j = 0; j < size.columns; j += pixelsOfLine) cpu::prefetch<Locality>(pixels(i, j));
+        if (pixelsOfLine > 1) cpu::prefetch<Locality>(pixels(i, size.columns - 1));
+      }
     });
   }
 
