@@ -11,8 +11,9 @@
  * Both also in bf16, PyTorch's by autocast, and PyTorch compiled. `exact-kernels`: Tilefold without
  * Winograd too, plain and in a fifth. `plain`: nothing in less memory, neither Tilefold nor
  * PyTorch's checkpoints (which only vgg16 has). `precision`: of both, where one alone is wanted:
- * without AVX-512 BF16, PyTorch takes minutes for a step by autocast. Below the table stand the machine's own rates, and
- * beside each step of Tilefold's what it takes of the limit that they set (machine-limit.ts).
+ * without AVX-512 BF16, PyTorch takes minutes for a step by autocast. Below the table stand the
+ * machine's own rates, and beside each step of Tilefold's what it takes of the limit that they set
+ * (machine-limit.ts).
  * `targets`: the networks and sizes of targets.ts, one after the other, and what is asked of them
  * in a table at the end. `disturbed`: all steps count, so that the script can be tried on a machine
  * that others use, which makes no figures.

@@ -1,6 +1,6 @@
 // An activation in blocks of `Width` channels, and the tiles that its plane is cut into: one
-// numbering over the images, rows and columns of a batch. Where a kernel is dilated by d, every d-th
-// row is a dense plane's, and so is every d-th column: tiles are of those.
+// numbering over the images, rows and columns of a batch. Where a kernel is dilated by d, every
+// d-th row is a dense plane's, and so is every d-th column: tiles are of those.
 #pragma once
 #include <algorithm>
 #include <array>
