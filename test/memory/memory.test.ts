@@ -69,7 +69,8 @@ const inPages = { allocator: 'virtual', pageBytes: 4096 } as const
 const narrowed = inSystems ? 1 : 4
 
 interface Case extends Wanted {
-  readonly tiled: boolean
+  /** Left out where it is fastest to tile on some processors alone. */
+  readonly tiled?: boolean
   readonly swaps?: true
   /** In the long tests alone. */
   readonly long?: true
@@ -100,7 +101,7 @@ const all: readonly Case[] = [
   { device: 'reference', network: 'darknet19', narrowed, input: [2, 3, 65, 33], strategy: 'sft', segments: byHand, tiled: true },
   { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: loadedAhead, tiled: true, long: true },
   { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'plain', training: everything, tiled: false },
-  { device: 'cpu', network: 'vgg16', input: [2, 3, 161, 127], strategy: 'sft', budget: 196e6, training: everything, tiled: false },
+  { device: 'cpu', network: 'vgg16', input: [2, 3, 161, 127], strategy: 'sft', budget: 196e6, training: everything },
   {
     device: 'cpu',
     network: 'darknet19',
@@ -179,7 +180,7 @@ cases.forEach((wanted, index) =>
       // V8 may allocate in one of the steps; kernels do the same in all three.
       ok([...heapBytes].sort((a, b) => a - b)[1]! < 1 << 20, `the heap grew by ${heapBytes.join(', ')} bytes in the steps`)
       ok(controlBytes >= 4 << 20, `the counter saw ${controlBytes} bytes of an allocation of 4 MiB`)
-      ok(tiles > 1 === wanted.tiled, `the plan's finest grid has ${tiles} tiles`)
+      ok(wanted.tiled === undefined || tiles > 1 === wanted.tiled, `the plan's finest grid has ${tiles} tiles`)
     }
   )
 )

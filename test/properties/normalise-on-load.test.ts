@@ -121,7 +121,7 @@ for (const [precision, rounding] of [
   ['float32', 1e-5],
   ['bf16', 8 * 2 ** -9]
 ] as const)
-  if (testsDevice('cpu'))
+  if (testsDevice('cpu') && (precision === 'float32' || multiplies(precision)))
     test(`cpu, ${precision}: random nets, segments and tiles: gradients are as close to exact ones as those of what is stored`, async () => {
       const [errors, storedErrors]: readonly [number[], number[]] = [[], []]
       let used = 0
@@ -143,7 +143,7 @@ for (const [precision, rounding] of [
         }),
         propertyRuns(60)
       )
-      assert.ok(used > 10 || (precision === 'bf16' && !multiplies(precision)), `${used} plans normalise on load`)
+      assert.ok(used > 10, `${used} plans normalise on load`)
       // Of a few draws more: rounding may turn a rectifier that reads about zero.
       assert.ok(quantile(errors, 0.8) <= rounding, `${quantile(errors, 0.8)} from exact ones`)
       assert.ok(
