@@ -10,10 +10,10 @@
  * PyTorch's keep the memory that they free, by two settings of glibc's.
  * Both also in bf16, PyTorch's by autocast, and PyTorch compiled. `exact-kernels`: Tilefold without
  * Winograd too, plain and in a fifth. `plain`: nothing in less memory, neither Tilefold nor
- * PyTorch's checkpoints (which only vgg16 has). `precision`: of both, where one alone is wanted:
- * without AVX-512 BF16, PyTorch takes minutes for a step by autocast. Below the table stand the
- * machine's own rates, and beside each step of Tilefold's what it takes of the limit that they set
- * (machine-limit.ts).
+ * PyTorch's checkpoints (which only vgg16 has). `precision`: these alone, but PyTorch in
+ * float32, which others are compared with: by autocast it takes minutes for a step without AVX-512
+ * BF16. Below the table stand the machine's own rates, and beside each step of Tilefold's what it
+ * takes of the limit that they set (machine-limit.ts).
  * `targets`: the networks and sizes of targets.ts, one after the other, and what is asked of them
  * in a table at the end. `disturbed`: all steps count, so that the script can be tried on a machine
  * that others use, which makes no figures.
@@ -54,7 +54,9 @@ const { values } = parseArgs({
   }
 })
 
-const precisions = (['float32', 'bf16'] as const).filter((one) => values.precision.split(',').includes(one))
+const asked = values.precision.split(',')
+const precisions = (['float32', 'bf16'] as const).filter((one) => asked.includes(one))
+if (precisions.length < asked.length) throw new Error(`--precision takes float32, bf16 or both with a comma, not ${values.precision}`)
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 /** What is under way, of runs that take hours. */

@@ -36,7 +36,8 @@ TILEFOLD_INLINE void forTurns(const Strip& strip, const Body& body) {
   }
 }
 
-// Of bodies that add in double.
+// As forTurns, of bodies that add in double: without AVX-512 by four, which a register holds. Lanes
+// in whole eights are 8 or 16.
 template <class T, class Body>
 TILEFOLD_INLINE void forSums(const Strip& strip, const Body& body) {
   if constexpr (!std::is_same_v<T, Bfloat16>)

@@ -40,7 +40,7 @@ auto forProcessor(Body body, Arguments... arguments) {
   return body(arguments...);
 }
 
-// What no processor with AVX-512 runs.
+// As forProcessor, of what never runs where loops use AVX-512.
 template <class Body, class... Arguments>
 auto forProcessorWithoutAvx512(Body body, Arguments... arguments) {
   return body(arguments...);

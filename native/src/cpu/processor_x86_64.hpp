@@ -29,7 +29,7 @@ auto forProcessor(Body body, Arguments... arguments) {
   return usesAvx512() ? withAvx512(body, arguments...) : withAvx2(body, arguments...);
 }
 
-// What no processor with AVX-512 runs.
+// As forProcessor, of what never runs where loops use AVX-512.
 template <class Body, class... Arguments>
 auto forProcessorWithoutAvx512(Body body, Arguments... arguments) {
   return withAvx2(body, arguments...);

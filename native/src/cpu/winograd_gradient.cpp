@@ -73,7 +73,7 @@ struct Pair {
         ins(std::min(w.inBlocks, g.source.blocks() - inBlock) * Width) {}
 };
 
-// The gradient's layout is that of products: [position][tile][vector][16].
+// The gradient's layout is that of products: [position][tile][vector][Width].
 template <int Width, class T>
 void transformGradients(const Gradient<Width>& g, const T* gradient, const Block& tiles, const Pair& pair, const Transformed<Width>& layout,
                         float* transformed, double* biasTotals) {
@@ -135,7 +135,7 @@ void sumPart(const Gradient<Width>& g, const Work<Width>& w, const GradientOpera
 template <int Width, class Total>
 void storeWeights(const WeightStrides& to, const Work<Width>& w, const Pair& pair, const Total& total, float* weights) {
   for (std::int64_t first = 0; first < pair.outs; first += Width) {
-    // The layout is plain or in blocks of 16 outputs, so these are equally far apart.
+    // The layout is plain or in blocks of `Width` outputs, so these are equally far apart.
     const std::int64_t out = to.out(pair.outBlock * Width + first), laneStride = to.out(pair.outBlock * Width + first + 1) - out;
     for (std::int64_t i = 0; i < pair.ins; ++i) {
       const std::int64_t in = to.in(pair.inBlock * Width + i);

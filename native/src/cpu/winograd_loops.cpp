@@ -1,5 +1,7 @@
 #include "winograd_loops.hpp"
 
+#include <utility>
+
 #include "winograd_axis.hpp"
 
 namespace tilefold::cpu::winograd {

@@ -175,7 +175,8 @@ class Pixels {
     else
       use(addresses_);
   }
-  // Every line of the cache, which may hold several pixels. Locality: as of cpu::prefetch.
+  // Each line once, which may hold several pixels, where none is outside. Locality: as of
+  // cpu::prefetch.
   template <int Locality>
   void prefetch(const TileSize& size) const {
     constexpr std::int64_t lineElements = 64 / sizeof(T);

@@ -4,7 +4,7 @@ import type { ParameterTensor } from './parameter-tensor'
 import { reorderFields } from './parameters'
 import type { ModelScope, TransformedLayout } from './scope'
 
-/** Channels of a slice: as many as the cpu's kernels by Winograd take at once. */
+/** Channels of a slice: a multiple of what the cpu's kernels by Winograd take at once. */
 const sliceChannels = 64
 
 /** Channels of a convolution's result, or of the gradient of its input, that are made at once. */
