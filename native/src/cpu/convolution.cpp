@@ -103,7 +103,7 @@ Implementation compileConvolution(KernelKind kind, const Convolution& c, int thr
 template <class T>
 Device::WeightLayouts convolutionWeightLayouts(const Convolution& given) {
   const bool wide = machineBlock() == 16;
-  const Layout blocked = wide ? Layout::nChw16c : Layout::nChw8c;
+  const Layout blocked = blockedLayout();
   Convolution c = given;
   c.destinationLayout = blocked;
   const Layout depthwise = wide ? Layout::Goihw16g : Layout::Goihw8g;

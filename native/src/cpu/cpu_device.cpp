@@ -23,6 +23,7 @@
 #include "pointwise.hpp"
 #include "processor.hpp"
 #include "resampling.hpp"
+#include "strides.hpp"
 #include "weights.hpp"
 
 namespace tilefold {
@@ -216,7 +217,7 @@ class CpuDevice : public Device {
 
   Layout activationLayout(std::int64_t channels, bool input) override {
     if (input && channels <= 3) return Layout::plain;
-    return cpu::machineBlock() == 16 ? Layout::nChw16c : Layout::nChw8c;
+    return cpu::blockedLayout();
   }
 
   WeightLayouts weightLayouts(const Kernel& kernel) override {

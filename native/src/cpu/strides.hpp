@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "../kernels/kernel_fields.hpp"
+#include "processor.hpp"
 
 namespace tilefold::cpu {
 
@@ -23,6 +24,9 @@ WeightStrides weightStrides(Layout layout, std::int64_t outChannels, std::int64_
 inline WeightStrides weightStrides(const Convolution& c) {
   return weightStrides(c.weightLayout, c.outChannels, c.inChannels, c.groups, c.kernelHeight * c.kernelWidth);
 }
+
+// Activations in blocks of as many channels as lie together on this machine.
+inline Layout blockedLayout() { return machineBlock() == 16 ? Layout::nChw16c : Layout::nChw8c; }
 
 // An activation [batch, channels, height, width] seen in blocks of channels. A plain one is seen so
 // too, its lanes a plane apart.

@@ -4,6 +4,7 @@
 #include "parallel.hpp"
 #include "winograd_correlation.hpp"
 #include "winograd_gradient.hpp"
+#include "winograd_vectors.hpp"
 
 namespace tilefold::cpu {
 namespace {
@@ -57,8 +58,8 @@ auto withWidth(const Use& use) {
   return machineBlock() == 16 ? use(std::integral_constant<int, 16>{}) : use(std::integral_constant<int, 8>{});
 }
 
-void require(bool holds, const char* what) {
-  if (!holds) throw Failure(std::string("algorithm 1 (Winograd) of this device needs ") + what);
+void require(bool holds, const std::string& what) {
+  if (!holds) throw Failure("algorithm 1 (Winograd) of this device needs " + what);
 }
 
 // Squares of pairs of channels: operand channel by operand channel, the result's lie together.
@@ -76,7 +77,7 @@ class TapReader {
   void read(std::int64_t operandBlock, std::int64_t resultBlock, float* vectors, std::int64_t step) const {
     if (!isSquare()) return readEach(operandBlock, resultBlock, vectors, step);
     const float* first = weights_ + operand_(operandBlock * Width) + result_(resultBlock * Width);
-    forProcessor([=]() TILEFOLD_INLINED {
+    forWidth<Width>([=]() TILEFOLD_INLINED {
       for (std::int64_t tap = 0; tap < taps; ++tap) {
         float* to = vectors + placeOf(tap) * Width;
         if (result_.inner == 1)
@@ -137,9 +138,8 @@ void requireWinograd(KernelKind kind, const Convolution& c) {
   require(c.inChannels % 16 == 0 && c.outChannels % 16 == 0, "channels that are multiples of 16");
   require(std::max(c.padTop, c.padBottom) <= 2 * c.dilationHeight && std::max(c.padLeft, c.padRight) <= 2 * c.dilationWidth,
           "padding of at most twice the dilation");
-  const Layout blocks = machineBlock() == 16 ? Layout::nChw16c : Layout::nChw8c;
-  require(c.sourceLayout == blocks && c.destinationLayout == blocks,
-          machineBlock() == 16 ? "activations in layout nChw16c" : "activations in layout nChw8c");
+  const Layout blocked = blockedLayout();
+  require(c.sourceLayout == blocked && c.destinationLayout == blocked, std::string("activations in layout ") + layoutInfo(blocked).name);
   if (kind == KernelKind::convolutionForward)
     require(c.weightLayout == Layout::winogradForward, "weights in layout winogradForward");
   else if (kind == KernelKind::convolutionBackwardData)

@@ -61,6 +61,19 @@ void transformTile(const TileSize& size, Make make, Arguments... arguments) {
       size, make, arguments...);
 }
 
+// From pixels to points: a vector for each position.
+template <int Width, template <int> class M, class Source>
+void transformPixels(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride) {
+  transformTile<Width, M>(
+      size,
+      [](auto pixels, auto transformed, auto positionStride) TILEFOLD_INLINED {
+        return std::pair([=](int i, int j) TILEFOLD_INLINED { return Vector<Width>(at<Width>((*pixels)(i, j))); },
+                         [=](int i, int j, const Vector<Width>& value)
+                             TILEFOLD_INLINED { put<Width>(transformed + (i * window + j) * positionStride, value); });
+      },
+      &pixels, transformed, positionStride);
+}
+
 // Two rows of positions of all vectors: fewer lines are written on than all positions have, which
 // would drive each other out of the cache, since powers of two lie between them.
 template <int Width, int One, int Other>
@@ -92,14 +105,7 @@ TILEFOLD_INLINE void transformRowsOfTaps(const float* weights, std::int64_t coun
 
 template <int Width, class Source>
 void transformWindow(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride) {
-  transformTile<Width, PixelsToPoints>(
-      size,
-      [](auto pixels, auto transformed, auto positionStride) TILEFOLD_INLINED {
-        return std::pair([=](int i, int j) TILEFOLD_INLINED { return Vector<Width>(at<Width>((*pixels)(i, j))); },
-                         [=](int i, int j, const Vector<Width>& value)
-                             TILEFOLD_INLINED { put<Width>(transformed + (i * window + j) * positionStride, value); });
-      },
-      &pixels, transformed, positionStride);
+  transformPixels<Width, PixelsToPoints>(pixels, size, transformed, positionStride);
 }
 
 template <int Width, class Source>
@@ -115,14 +121,7 @@ void transformGradient(const Source& pixels, const TileSize& size, float* transf
         put<Width>(sum, total);
       },
       &pixels, size.rows, size.columns, sum);
-  transformTile<Width, ResultsToPoints>(
-      size,
-      [](auto pixels, auto transformed, auto positionStride) TILEFOLD_INLINED {
-        return std::pair([=](int i, int j) TILEFOLD_INLINED { return Vector<Width>(at<Width>((*pixels)(i, j))); },
-                         [=](int i, int j, const Vector<Width>& value)
-                             TILEFOLD_INLINED { put<Width>(transformed + (i * window + j) * positionStride, value); });
-      },
-      &pixels, transformed, positionStride);
+  transformPixels<Width, ResultsToPoints>(pixels, size, transformed, positionStride);
 }
 
 template <int Width>
