@@ -24,7 +24,9 @@ export const layouts = [
   'OIhw8i16o2i', // weights of bf16, of which products take two at a time
   'OIhw8o16i2o',
   'IOhw8o16i2o',
-  'Ohwi16o2i'
+  'Ohwi16o2i',
+  'OIhw16i16o2i', // the same in matrices of 32 rows, which AMX multiplies
+  'IOhw16o16i2o'
 ] as const
 
 /** The name of an order in which a tensor's elements lie in memory. */
@@ -64,7 +66,9 @@ const blocks: { readonly [L in Layout]: Blocks } = {
   OIhw8i16o2i: { out: 16, in: 16 },
   OIhw8o16i2o: { out: 16, in: 16 },
   IOhw8o16i2o: { out: 16, in: 16 },
-  Ohwi16o2i: { out: 16, in: 2 }
+  Ohwi16o2i: { out: 16, in: 2 },
+  OIhw16i16o2i: { out: 16, in: 32 },
+  IOhw16o16i2o: { out: 32, in: 16 }
 }
 
 /** A layout's number in the fields of kernels. */

@@ -1,5 +1,6 @@
 #include "convolution.hpp"
 
+#include "amx_correlation.hpp"
 #include "convolution_blocks.hpp"
 #include "convolution_direct.hpp"
 #include "convolution_strips.hpp"
@@ -14,6 +15,11 @@ namespace {
 // Loops of our own that have no other precision.
 template <class T>
 constexpr bool hasFloatLoops = std::is_same_v<T, float>;
+
+template <class T>
+bool isAmxCorrelation(KernelKind kind, const Convolution& c) {
+  return std::is_same_v<T, Bfloat16> && fitsAmxCorrelation(kind, c);
+}
 
 template <class T>
 bool isPairGradient(KernelKind kind, const Convolution& c, int threads) {
@@ -81,6 +87,7 @@ template <class T>
 std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int threads) {
   requireOurs(c);
   if (c.algorithm == winogradAlgorithm) return winogradScratchBytes(kind, c, threads);
+  if (isAmxCorrelation<T>(kind, c)) return amxCorrelationScratchBytes(kind, c, threads);
   if (isPairGradient<T>(kind, c, threads)) return pairWeightGradientScratchBytes(c, threads);
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
   if (recipe) return recipe->scratchBytes();
@@ -92,6 +99,7 @@ template <class T>
 Implementation compileConvolution(KernelKind kind, const Convolution& c, int threads) {
   requireOurs(c);
   if (c.algorithm == winogradAlgorithm) return {compileWinograd<T>(kind, c, threads), "winograd"};
+  if (isAmxCorrelation<T>(kind, c)) return {compileAmxCorrelation(kind, c, threads), "amx"};
   if (isPairGradient<T>(kind, c, threads)) return {compilePairWeightGradient(c, threads), "pairs"};
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
   if (recipe) return {compileDirectConvolution<T>(kind, c, *recipe), recipe->name()};
@@ -118,6 +126,8 @@ Device::WeightLayouts convolutionWeightLayouts(const Convolution& given) {
   }
   // Gradients are written as in float, but products read pairs of channels.
   const Layout written = firstSupported<T>(KernelKind::convolutionBackwardWeights, c, stored);
+  if (c.sourceLayout == blocked && c.groups == 1 && multipliesMatrices())
+    return {written, amxWeightLayout(KernelKind::convolutionForward), amxWeightLayout(KernelKind::convolutionBackwardData)};
   const Layout forward =
       firstSupported<T>(KernelKind::convolutionForward, c, {Layout::OIhw8i16o2i, Layout::Ohwi16o2i, Layout::Goihw16g});
   c.sourceLayout = blocked;

@@ -6,7 +6,6 @@
 
 namespace tilefold::cpu {
 
-// Whether oneDNN has nothing faster: for AMX it has.
 bool fitsPairWeightGradient(KernelKind kind, const Convolution& c, int threads);
 
 std::size_t pairWeightGradientScratchBytes(const Convolution& c, int threads);

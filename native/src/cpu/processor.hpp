@@ -19,8 +19,11 @@ std::string instructionSet();
 // Whether oneDNN multiplies bf16 by instructions made for it; elsewhere it is slower than in float.
 bool multipliesBf16();
 
-// Whether those are AVX-512's, which multiply pairs, and not AMX's, which multiply matrices.
+// Whether the loops of AVX-512 do that here, which multiply pairs: where those of AMX do not.
 bool multipliesPairs();
+
+// Whether the loops of amx.hpp multiply bf16 here.
+bool multipliesMatrices();
 
 // Channels of an activation that lie together on this machine: 16 with AVX-512, else 8.
 std::int64_t machineBlock();

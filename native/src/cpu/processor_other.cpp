@@ -18,6 +18,8 @@ bool multipliesBf16() { return false; }
 
 bool multipliesPairs() { return false; }
 
+bool multipliesMatrices() { return false; }
+
 std::int64_t machineBlock() { return 8; }
 
 }  // namespace tilefold::cpu

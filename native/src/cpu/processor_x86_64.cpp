@@ -1,4 +1,7 @@
 #ifdef __x86_64__
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <dnnl.hpp>
 
 #include "processor.hpp"
@@ -43,6 +46,14 @@ bool has(dnnl::cpu_isa wanted) {
   return (isa & all) == all;
 }
 
+#if defined(TILEFOLD_AMX) && !defined(TILEFOLD_EMULATED_AMX)
+// Linux saves the matrix registers of the processes alone that ask for it, for all their threads.
+bool isAllowedMatrices() {
+  constexpr int requestPermission = 0x1023, matrixRegisters = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, requestPermission, matrixRegisters) == 0;
+}
+#endif
+
 }  // namespace
 
 bool multipliesBf16() {
@@ -50,9 +61,17 @@ bool multipliesBf16() {
   return does;
 }
 
-bool multipliesPairs() {
-  static const bool does = multipliesBf16() && !has(dnnl::cpu_isa::avx512_core_amx);
+bool multipliesPairs() { return multipliesBf16() && !multipliesMatrices(); }
+
+bool multipliesMatrices() {
+#ifdef TILEFOLD_EMULATED_AMX
+  return machineBlock() == 16;
+#elif defined(TILEFOLD_AMX)
+  static const bool does = has(dnnl::cpu_isa::avx512_core_amx) && isAllowedMatrices();
   return does;
+#else
+  return false;
+#endif
 }
 
 std::int64_t machineBlock() {

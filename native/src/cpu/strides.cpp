@@ -46,6 +46,7 @@ WeightStrides weightStrides(Layout layout, std::int64_t outChannels, std::int64_
       s.tapStride = info.groups;
       return s;
     case Layout::OIhw8i16o2i:
+    case Layout::OIhw16i16o2i:
       s.out = {info.out, ins * taps * info.out, 2};
       s.in = {info.in, taps * info.in * info.out, 2 * info.out, 2};
       s.tapStride = info.in * info.out;
@@ -56,6 +57,7 @@ WeightStrides weightStrides(Layout layout, std::int64_t outChannels, std::int64_
       s.tapStride = info.in * info.out;
       return s;
     case Layout::IOhw8o16i2o:
+    case Layout::IOhw16o16i2o:
       s.out = {info.out, taps * info.in * info.out, 2 * info.in, 2};
       s.in = {info.in, outs * taps * info.in, 2};
       s.tapStride = info.in * info.out;

@@ -29,7 +29,9 @@ enum class Layout : int {
   OIhw8i16o2i,
   OIhw8o16i2o,
   IOhw8o16i2o,
-  Ohwi16o2i
+  Ohwi16o2i,
+  OIhw16i16o2i,
+  IOhw16o16i2o
 };
 
 struct LayoutInfo {
@@ -40,7 +42,7 @@ struct LayoutInfo {
   bool transformed() const { return perTap != 1; }
 };
 
-constexpr std::array<LayoutInfo, 21> layouts{{
+constexpr std::array<LayoutInfo, 23> layouts{{
     {"plain", true, true, 1, 1, 1, 1},
     {"nChw8c", true, false, 8, 1, 1, 1},
     {"nChw16c", true, false, 16, 1, 1, 1},
@@ -62,6 +64,8 @@ constexpr std::array<LayoutInfo, 21> layouts{{
     {"OIhw8o16i2o", false, true, 1, 16, 16, 1},
     {"IOhw8o16i2o", false, true, 1, 16, 16, 1},
     {"Ohwi16o2i", false, true, 1, 16, 2, 1},
+    {"OIhw16i16o2i", false, true, 1, 16, 32, 1},
+    {"IOhw16o16i2o", false, true, 1, 32, 16, 1},
 }};
 
 inline const LayoutInfo& layoutInfo(Layout layout) { return layouts[static_cast<std::size_t>(layout)]; }

@@ -1,0 +1,130 @@
+#include "amx_loops.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "../kernels/rectifier.hpp"
+#if defined(TILEFOLD_AMX) && !defined(TILEFOLD_EMULATED_AMX)
+#include "pair_instructions.hpp"
+#ifndef __clang__
+// GCC 12 and before warn of their own intrinsics, of vectors whose start does not matter.
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#endif
+
+namespace tilefold::cpu {
+
+#if defined(TILEFOLD_AMX) && !defined(TILEFOLD_EMULATED_AMX)
+namespace {
+
+TILEFOLD_PAIRS inline __m256i blockAt(const Bfloat16* address) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(address)); }
+
+// Two pixels of a block as words [lane] of two.
+TILEFOLD_PAIRS inline __m512i pairOf(__m256i low, __m256i high) {
+  return _mm512_or_si512(_mm512_cvtepu16_epi32(low), _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16));
+}
+
+// 16 rows of 16 words, columns as rows.
+TILEFOLD_PAIRS inline void transpose(__m512i (&rows)[16]) {
+  __m512i by2[16], by4[16];
+#pragma GCC unroll 8
+  for (int i = 0; i < 16; i += 2) {
+    by2[i] = _mm512_unpacklo_epi32(rows[i], rows[i + 1]);
+    by2[i + 1] = _mm512_unpackhi_epi32(rows[i], rows[i + 1]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+    by4[i] = _mm512_unpacklo_epi64(by2[i], by2[i + 2]);
+    by4[i + 1] = _mm512_unpackhi_epi64(by2[i], by2[i + 2]);
+    by4[i + 2] = _mm512_unpacklo_epi64(by2[i + 1], by2[i + 3]);
+    by4[i + 3] = _mm512_unpackhi_epi64(by2[i + 1], by2[i + 3]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const __m512i low0 = _mm512_shuffle_i32x4(by4[i], by4[i + 4], 0x88), low1 = _mm512_shuffle_i32x4(by4[i + 8], by4[i + 12], 0x88);
+    const __m512i high0 = _mm512_shuffle_i32x4(by4[i], by4[i + 4], 0xdd), high1 = _mm512_shuffle_i32x4(by4[i + 8], by4[i + 12], 0xdd);
+    rows[i] = _mm512_shuffle_i32x4(low0, low1, 0x88);
+    rows[i + 8] = _mm512_shuffle_i32x4(low0, low1, 0xdd);
+    rows[i + 4] = _mm512_shuffle_i32x4(high0, high1, 0x88);
+    rows[i + 12] = _mm512_shuffle_i32x4(high0, high1, 0xdd);
+  }
+}
+
+template <class PixelAt>
+TILEFOLD_PAIRS inline void packTransposed(const PixelAt& pixelAt, Bfloat16* to) {
+  __m512i rows[16];
+#pragma GCC unroll 16
+  for (int pair = 0; pair < 16; ++pair) rows[pair] = pairOf(pixelAt(2 * pair), pixelAt(2 * pair + 1));
+  transpose(rows);
+#pragma GCC unroll 16
+  for (int lane = 0; lane < 16; ++lane) _mm512_storeu_si512(to + lane * amxRow, rows[lane]);
+}
+
+}  // namespace
+
+TILEFOLD_PAIRS void packBlocks(const Bfloat16* first, const Bfloat16* second, std::int64_t count, Bfloat16* rows) {
+  for (std::int64_t p = 0; p < count; ++p, rows += amxRow) {
+    const __m512i low = first == nullptr ? _mm512_setzero_si512() : _mm512_castsi256_si512(blockAt(first + p * amxLanes));
+    const __m256i high = second == nullptr ? _mm256_setzero_si256() : blockAt(second + p * amxLanes);
+    _mm512_storeu_si512(rows, _mm512_inserti64x4(low, high, 1));
+  }
+}
+
+TILEFOLD_PAIRS void packPixels(const Bfloat16* first, std::int64_t step, std::int64_t begin, std::int64_t end, std::int64_t count,
+                               Bfloat16* rows) {
+  for (std::int64_t p = 0; p < count; p += amxRow, rows += amxMatrix) {
+    if (p >= begin && p + amxRow <= end)
+      packTransposed([&](int i) TILEFOLD_PAIRS { return blockAt(first + (p + i) * step); }, rows);
+    else
+      packTransposed(
+          [&](int i) TILEFOLD_PAIRS {
+            return p + i >= begin && p + i < end ? blockAt(first + (p + i) * step) : _mm256_setzero_si256();
+          },
+          rows);
+  }
+}
+
+TILEFOLD_PAIRS void roundSums(const float* sums, const float* bias, float slope, std::int64_t count, Bfloat16* pixels, std::int64_t step) {
+  const __m512 added = bias == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(bias), factor = _mm512_set1_ps(slope);
+  for (std::int64_t p = 0; p < count; ++p) {
+    __m512 sum = _mm512_add_ps(_mm512_loadu_ps(sums + p * amxLanes), added);
+    if (slope != 1) {
+      const __m512 rectified = slope == 0 ? _mm512_setzero_ps() : _mm512_mul_ps(sum, factor);
+      sum = _mm512_mask_mov_ps(sum, _mm512_cmp_ps_mask(sum, _mm512_setzero_ps(), _CMP_LE_OQ), rectified);
+    }
+    const __m256bh rounded = _mm512_cvtneps_pbh(sum);
+    std::memcpy(static_cast<void*>(pixels + p * step), &rounded, sizeof(rounded));
+  }
+}
+
+#else
+
+void packBlocks(const Bfloat16* first, const Bfloat16* second, std::int64_t count, Bfloat16* rows) {
+  for (std::int64_t p = 0; p < count; ++p)
+    for (std::int64_t lane = 0; lane < amxLanes; ++lane) {
+      rows[p * amxRow + lane] = first == nullptr ? Bfloat16(0) : first[p * amxLanes + lane];
+      rows[p * amxRow + amxLanes + lane] = second == nullptr ? Bfloat16(0) : second[p * amxLanes + lane];
+    }
+}
+
+void packPixels(const Bfloat16* first, std::int64_t step, std::int64_t begin, std::int64_t end, std::int64_t count, Bfloat16* rows) {
+  for (std::int64_t from = 0; from < count; from += amxRow, rows += amxMatrix)
+    for (std::int64_t lane = 0; lane < amxLanes; ++lane)
+      for (std::int64_t i = 0; i < amxRow; ++i) {
+        const std::int64_t p = from + i;
+        rows[lane * amxRow + i] = p >= begin && p < end ? first[p * step + lane] : Bfloat16(0);
+      }
+}
+
+void roundSums(const float* sums, const float* bias, float slope, std::int64_t count, Bfloat16* pixels, std::int64_t step) {
+  for (std::int64_t p = 0; p < count; ++p)
+    for (std::int64_t lane = 0; lane < amxLanes; ++lane) {
+      const float sum = sums[p * amxLanes + lane] + (bias == nullptr ? 0 : bias[lane]);
+      pixels[p * step + lane] = slope == 1 ? sum : rectified(sum, slope);
+    }
+}
+
+#endif
+
+}  // namespace tilefold::cpu
