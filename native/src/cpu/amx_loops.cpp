@@ -52,13 +52,13 @@ TILEFOLD_PAIRS inline void transpose(__m512i (&rows)[16]) {
 }
 
 template <class PixelAt>
-TILEFOLD_PAIRS inline void packTransposed(const PixelAt& pixelAt, Bfloat16* to) {
+TILEFOLD_PAIRS inline void packTransposed(const PixelAt& pixelAt, Bfloat16* to, std::int64_t rowStride) {
   __m512i rows[16];
 #pragma GCC unroll 16
   for (int pair = 0; pair < 16; ++pair) rows[pair] = pairOf(pixelAt(2 * pair), pixelAt(2 * pair + 1));
   transpose(rows);
 #pragma GCC unroll 16
-  for (int lane = 0; lane < 16; ++lane) _mm512_storeu_si512(to + lane * amxRow, rows[lane]);
+  for (int lane = 0; lane < 16; ++lane) _mm512_storeu_si512(to + lane * rowStride, rows[lane]);
 }
 
 }  // namespace
@@ -72,16 +72,16 @@ TILEFOLD_PAIRS void packBlocks(const Bfloat16* first, const Bfloat16* second, st
 }
 
 TILEFOLD_PAIRS void packPixels(const Bfloat16* first, std::int64_t step, std::int64_t begin, std::int64_t end, std::int64_t count,
-                               Bfloat16* rows) {
-  for (std::int64_t p = 0; p < count; p += amxRow, rows += amxMatrix) {
+                               Bfloat16* rows, std::int64_t rowStride) {
+  for (std::int64_t p = 0; p < count; p += amxRow, rows += amxRow) {
     if (p >= begin && p + amxRow <= end)
-      packTransposed([&](int i) TILEFOLD_PAIRS { return blockAt(first + (p + i) * step); }, rows);
+      packTransposed([&](int i) TILEFOLD_PAIRS { return blockAt(first + (p + i) * step); }, rows, rowStride);
     else
       packTransposed(
           [&](int i) TILEFOLD_PAIRS {
             return p + i >= begin && p + i < end ? blockAt(first + (p + i) * step) : _mm256_setzero_si256();
           },
-          rows);
+          rows, rowStride);
   }
 }
 
@@ -108,13 +108,10 @@ void packBlocks(const Bfloat16* first, const Bfloat16* second, std::int64_t coun
     }
 }
 
-void packPixels(const Bfloat16* first, std::int64_t step, std::int64_t begin, std::int64_t end, std::int64_t count, Bfloat16* rows) {
-  for (std::int64_t from = 0; from < count; from += amxRow, rows += amxMatrix)
-    for (std::int64_t lane = 0; lane < amxLanes; ++lane)
-      for (std::int64_t i = 0; i < amxRow; ++i) {
-        const std::int64_t p = from + i;
-        rows[lane * amxRow + i] = p >= begin && p < end ? first[p * step + lane] : Bfloat16(0);
-      }
+void packPixels(const Bfloat16* first, std::int64_t step, std::int64_t begin, std::int64_t end, std::int64_t count, Bfloat16* rows,
+                std::int64_t rowStride) {
+  for (std::int64_t lane = 0; lane < amxLanes; ++lane)
+    for (std::int64_t p = 0; p < count; ++p) rows[lane * rowStride + p] = p >= begin && p < end ? first[p * step + lane] : Bfloat16(0);
 }
 
 void roundSums(const float* sums, const float* bias, float slope, std::int64_t count, Bfloat16* pixels, std::int64_t step) {

@@ -15,9 +15,10 @@ constexpr std::int64_t amxSums = amxLanes * amxLanes;        // floats in a regi
 // Rows of two blocks' lanes for each of `count` pixels; zeros for a block that is null.
 void packBlocks(const Bfloat16* first, const Bfloat16* second, std::int64_t count, Bfloat16* rows);
 
-// Rows of 32 pixels, one of each lane, for as many times 32 as hold `count`. Pixels are `step`
-// elements apart; those outside of begin .. end - 1 are not read, and are zero.
-void packPixels(const Bfloat16* first, std::int64_t step, std::int64_t begin, std::int64_t end, std::int64_t count, Bfloat16* rows);
+// A row of each lane, `rowStride` elements apart, of `count` pixels, a multiple of 32. Pixels are
+// `step` elements apart; those outside of begin .. end - 1 are not read, and are zero.
+void packPixels(const Bfloat16* first, std::int64_t step, std::int64_t begin, std::int64_t end, std::int64_t count, Bfloat16* rows,
+                std::int64_t rowStride);
 
 // Sums of `count` pixels, [pixel][lane], plus a bias [lane] if there is one, rectified and rounded.
 // Pixels are `step` elements apart.

@@ -1,6 +1,7 @@
 #include "convolution.hpp"
 
 #include "amx_correlation.hpp"
+#include "amx_weight_gradient.hpp"
 #include "convolution_blocks.hpp"
 #include "convolution_direct.hpp"
 #include "convolution_strips.hpp"
@@ -19,6 +20,11 @@ constexpr bool hasFloatLoops = std::is_same_v<T, float>;
 template <class T>
 bool isAmxCorrelation(KernelKind kind, const Convolution& c) {
   return std::is_same_v<T, Bfloat16> && fitsAmxCorrelation(kind, c);
+}
+
+template <class T>
+bool isAmxGradient(KernelKind kind, const Convolution& c, int threads) {
+  return std::is_same_v<T, Bfloat16> && fitsAmxWeightGradient(kind, c, threads);
 }
 
 template <class T>
@@ -88,6 +94,7 @@ std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int t
   requireOurs(c);
   if (c.algorithm == winogradAlgorithm) return winogradScratchBytes(kind, c, threads);
   if (isAmxCorrelation<T>(kind, c)) return amxCorrelationScratchBytes(kind, c, threads);
+  if (isAmxGradient<T>(kind, c, threads)) return amxWeightGradientScratchBytes(c, threads);
   if (isPairGradient<T>(kind, c, threads)) return pairWeightGradientScratchBytes(c, threads);
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
   if (recipe) return recipe->scratchBytes();
@@ -100,6 +107,7 @@ Implementation compileConvolution(KernelKind kind, const Convolution& c, int thr
   requireOurs(c);
   if (c.algorithm == winogradAlgorithm) return {compileWinograd<T>(kind, c, threads), "winograd"};
   if (isAmxCorrelation<T>(kind, c)) return {compileAmxCorrelation(kind, c, threads), "amx"};
+  if (isAmxGradient<T>(kind, c, threads)) return {compileAmxWeightGradient(c, threads), "amx"};
   if (isPairGradient<T>(kind, c, threads)) return {compilePairWeightGradient(c, threads), "pairs"};
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
   if (recipe) return {compileDirectConvolution<T>(kind, c, *recipe), recipe->name()};
@@ -125,9 +133,9 @@ Device::WeightLayouts convolutionWeightLayouts(const Convolution& given) {
     return {forward, forward, backwardData};
   }
   // Gradients are written as in float, but products read pairs of channels.
-  const Layout written = firstSupported<T>(KernelKind::convolutionBackwardWeights, c, stored);
   if (c.sourceLayout == blocked && c.groups == 1 && multipliesMatrices())
-    return {written, amxWeightLayout(KernelKind::convolutionForward), amxWeightLayout(KernelKind::convolutionBackwardData)};
+    return {Layout::OIhw16i16o, amxWeightLayout(KernelKind::convolutionForward), amxWeightLayout(KernelKind::convolutionBackwardData)};
+  const Layout written = firstSupported<T>(KernelKind::convolutionBackwardWeights, c, stored);
   const Layout forward =
       firstSupported<T>(KernelKind::convolutionForward, c, {Layout::OIhw8i16o2i, Layout::Ohwi16o2i, Layout::Goihw16g});
   c.sourceLayout = blocked;

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "amx.hpp"
 #include "constants.hpp"
 #include "lanes.hpp"
 #include "pair_instructions.hpp"
@@ -66,31 +65,6 @@ void multiplyBlocks(const PairRows& rows) {
 #endif
 
 }  // namespace
-
-void multiplyMatrices(const PairRows& rows) {
-  constexpr std::int64_t elements = amxPixels * pairLanes, sumBytes = pairLanes * static_cast<std::int64_t>(sizeof(float));
-  withConstant<1, maxPairBlocks>(rows.blocks, [&](auto blocks) {
-    const auto forBlocks = [](const auto& each) { forConstants<0, decltype(blocks)::value>(each); };
-    forBlocks([&](auto block) {
-      if (rows.adds)
-        amx::load<decltype(block)::value>(rows.matrices + block * rows.matrixBlockStride, sumBytes);
-      else
-        amx::zero<decltype(block)::value>();
-    });
-    for (std::int64_t row = 0; row < rows.rows; ++row) {
-      const Bfloat16* source = rows.source + row * rows.sourceRowStride;
-      const Bfloat16* gradient = rows.gradient + row * rows.gradientRowStride;
-      for (std::int64_t at = 0; at < rows.pairs; ++at, source += elements, gradient += elements) {
-        amx::load<maxPairBlocks>(source, amx::rowBytes);
-        forBlocks([&](auto block) {
-          amx::load<maxPairBlocks + 1 + decltype(block)::value>(gradient + block * rows.gradientBlockStride, amx::rowBytes);
-          amx::multiply<decltype(block)::value, maxPairBlocks, maxPairBlocks + 1 + decltype(block)::value>();
-        });
-      }
-    }
-    forBlocks([&](auto block) { amx::store<decltype(block)::value>(rows.matrices + block * rows.matrixBlockStride, sumBytes); });
-  });
-}
 
 #ifdef __x86_64__
 void multiplyPairs(const PairRows& rows) {

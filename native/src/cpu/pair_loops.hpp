@@ -1,5 +1,5 @@
 // The innermost loops of pair_weight_gradient.hpp: an instruction multiplies two pixels of bf16 by
-// two and adds both products in float, or by AMX 32 by 32, of 16 lanes each.
+// two and adds both products in float.
 #pragma once
 #include <cstdint>
 
@@ -9,7 +9,6 @@ namespace tilefold::cpu {
 
 constexpr std::int64_t pairLanes = 16;                // channels of a block
 constexpr std::int64_t pairElements = 2 * pairLanes;  // of two pixels of a block
-constexpr std::int64_t amxPixels = 32;                // that one instruction adds
 constexpr std::int64_t maxPairBlocks = 3;             // of a gradient, that are summed side by side
 
 // Pixels 0 .. count - 1 of a block, `step` elements apart, as pairs [pair][lane][2]. Those outside
@@ -20,8 +19,8 @@ struct PixelRow {
 };
 void packPairs(const PixelRow& row, Bfloat16* pairs);
 
-// matrices[block][source lane][gradient lane]: the sum over rows of pairs (or of 32 pixels), added
-// to what is there if it `adds`. Strides are in elements.
+// matrices[block][source lane][gradient lane]: the sum over rows of pairs, added to what is there
+// if it `adds`. Strides are in elements.
 struct PairRows {
   const Bfloat16* source;
   std::int64_t sourceRowStride;
@@ -33,8 +32,5 @@ struct PairRows {
   bool adds;
 };
 void multiplyPairs(const PairRows& rows);  // where multipliesPairs() of processor.hpp
-// Where multipliesMatrices(), with the rows of source from packPixels of amx_loops.hpp, and all
-// registers of 16 rows.
-void multiplyMatrices(const PairRows& rows);
 
 }  // namespace tilefold::cpu

@@ -2,12 +2,10 @@
 
 #include <cstring>
 #include <limits>
-#include <optional>
 
-#include "amx.hpp"
-#include "amx_loops.hpp"
 #include "bias.hpp"
 #include "convolution_sides.hpp"
+#include "gradient_axes.hpp"
 #include "pair_loops.hpp"
 #include "parallel.hpp"
 #include "processor.hpp"
@@ -24,47 +22,10 @@ constexpr std::int64_t area = pairLanes * pairLanes;
 
 std::int64_t blocksOf(std::int64_t channels) { return ceilDivide(channels, pairLanes); }
 
-// The pixels of one side: how far apart its images, blocks of channels and rows are.
-struct Pixels {
-  std::int64_t image, block, row;
-};
-
-// A convolution's images and axes. Pixels that meet no others (1 x 1 kernels without strides) are
-// one row an image, and all images one.
-struct Axes {
-  std::int64_t images;
-  WindowAxis rows, columns;
-  Pixels source, gradient;
-
-  explicit Axes(const Convolution& c) : images(c.batch), rows(rowsOf(c)), columns(columnsOf(c)) {
-    const auto isPointwise = [](const WindowAxis& a) { return a.kernel == 1 && a.stride == 1 && a.padBefore == 0 && a.in == a.out; };
-    const bool isFlat = isPointwise(rows) && isPointwise(columns);
-    if (isFlat) {
-      columns.in = columns.out = rows.in * columns.in;
-      rows.in = rows.out = 1;
-    }
-    source = dense(rows.in, columns.in, blocksOf(c.inChannels));
-    gradient = dense(rows.out, columns.out, blocksOf(c.outChannels));
-    if (!isFlat) return;
-    rows.in = rows.out = images;
-    images = 1;
-    source.row = source.image;
-    gradient.row = gradient.image;
-  }
-
- private:
-  static Pixels dense(std::int64_t height, std::int64_t width, std::int64_t blocks) {
-    const std::int64_t row = width * pairLanes;
-    return {blocks * height * row, height * row, row};
-  }
-};
-
 // The strips of all images, and what a thread packs of one.
 struct Strips {
-  Axes axes;
+  GradientAxes axes;
   std::int64_t inBlocks, outBlocks, inParts = 1, outParts = 1;  // which threads share
-  bool byMatrices = multipliesMatrices();
-  std::int64_t pixelsAtOnce = byMatrices ? amxPixels : 2;  // which an instruction adds
   std::int64_t height, width, rowElements;
   std::int64_t rowStep;  // packed, from the rows of one tap to those of the one below it
   std::int64_t sourceRows, sourceBlock, sourceBlocks, gradientElements;  // packed
@@ -76,7 +37,7 @@ struct Strips {
     const std::int64_t pixels = std::clamp(packedBytes / (outBlocks * pixelBytes), minPixels, maxPixels);
     width = ceilDivide(columns.out, ceilDivide(columns.out, pixels));
     height = std::clamp<std::int64_t>(pixels / columns.out, 1, rows.out);
-    rowElements = roundUp(width, pixelsAtOnce) * pairLanes;
+    rowElements = ceilDivide(width, 2) * pairElements;
     rowStep = std::min(rows.dilation, height * rows.stride);
     sourceRows = rowsRead(height);
     sourceBlock = checkedMultiply(checkedMultiply(columns.kernel, sourceRows), rowElements);
@@ -131,8 +92,6 @@ class Job {
         packedSource_(packedGradient_ + strips.gradientElements) {}
 
   void run() const {
-    std::optional<amx::Registers> registers;
-    if (s_.byMatrices) registers.emplace(std::array<std::uint8_t, 8>{16, 16, 16, 16, 16, 16, 16, 16});
     const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
     for (std::int64_t image = 0; image < s_.axes.images; ++image)
       for (std::int64_t top = 0; top < rows.out; top += s_.height)
@@ -154,20 +113,20 @@ class Job {
   }
 
   void packGradient(const Strip& strip) const {
-    const Pixels& apart = s_.axes.gradient;
+    const PixelsApart& apart = s_.axes.gradient;
     Bfloat16* to = packedGradient_;
     for (std::int64_t out = outs_.begin; out < outs_.end; ++out)
       for (std::int64_t y = 0; y < s_.height; ++y, to += s_.rowElements) {
         if (y >= strip.height) continue;
         const Bfloat16* row = gradient_ + strip.image * apart.image + out * apart.block + (strip.top + y) * apart.row;
-        packPairs({row + strip.left * pairLanes, pairLanes, 0, strip.width, roundUp(strip.width, s_.pixelsAtOnce)}, to);
+        packPairs({row + strip.left * pairLanes, pairLanes, 0, strip.width, strip.width}, to);
       }
   }
 
   // [tap of the columns][row]: a tap reads pixels of its own, and pairs them by itself.
   void packSource(const Strip& strip, std::int64_t in, Bfloat16* to) const {
     const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
-    const Pixels& apart = s_.axes.source;
+    const PixelsApart& apart = s_.axes.source;
     const std::int64_t first = strip.top * rows.stride - rows.padBefore, count = s_.rowsRead(strip.height);
     for (std::int64_t row = 0; row < count; ++row) {
       const std::int64_t sourceRow = first + s_.sourceRow(row);
@@ -175,13 +134,9 @@ class Job {
       const Bfloat16* pixels = source_ + strip.image * apart.image + in * apart.block + sourceRow * apart.row;
       for (std::int64_t tap = 0; tap < columns.kernel; ++tap) {
         const TapRange range = columns.range(tap);
-        const PixelRow read{pixels + (strip.left * columns.stride + range.shift) * pairLanes, columns.stride * pairLanes,
-                            range.begin - strip.left, std::min(range.end - strip.left, strip.width), strip.width};
-        Bfloat16* const packed = to + (tap * s_.sourceRows + row) * s_.rowElements;
-        if (s_.byMatrices)
-          packPixels(read.first, read.step, read.begin, read.end, read.count, packed);
-        else
-          packPairs(read, packed);
+        packPairs({pixels + (strip.left * columns.stride + range.shift) * pairLanes, columns.stride * pairLanes, range.begin - strip.left,
+                   range.end - strip.left, strip.width},
+                  to + (tap * s_.sourceRows + row) * s_.rowElements);
       }
     }
   }
@@ -204,23 +159,20 @@ class Job {
       const Bfloat16* gradient = packedGradient_ + (outs.begin * s_.height + begin) * s_.rowElements;
       for (std::int64_t column = 0; column < columns.kernel; ++column, matrices += area) {
         const std::int64_t row = column * s_.sourceRows + begin * rows.stride + tap * s_.rowStep;
-        const Share steps = stepsInside(columns.range(column), strip);
-        const std::int64_t first = steps.begin * s_.pixelsAtOnce * pairLanes;
-        const PairRows products{source + row * s_.rowElements + first, rows.stride * s_.rowElements, gradient + first, s_.rowElements,
-                                s_.height * s_.rowElements, end - begin, steps.end - steps.begin, count, matrices, stride, !strip.isFirst};
-        if (begin < end && steps.begin < steps.end)
-          s_.byMatrices ? multiplyMatrices(products) : multiplyPairs(products);
+        const Share pairs = pairsInside(columns.range(column), strip);
+        if (begin < end && pairs.begin < pairs.end)
+          multiplyPairs({source + row * s_.rowElements + pairs.begin * pairElements, rows.stride * s_.rowElements,
+                         gradient + pairs.begin * pairElements, s_.rowElements, s_.height * s_.rowElements, end - begin,
+                         pairs.end - pairs.begin, count, matrices, stride, !strip.isFirst});
         else if (strip.isFirst)
           for (std::int64_t out = 0; out < count; ++out) std::fill_n(matrices + out * stride, area, 0.0F);
       }
     }
   }
 
-  // Of a strip's pixels, as many together as an instruction adds: those where a tap reads the
-  // source's.
-  Share stepsInside(const TapRange& columns, const Strip& strip) const {
-    return {std::max<std::int64_t>(0, columns.begin - strip.left) / s_.pixelsAtOnce,
-            ceilDivide(std::min(columns.end - strip.left, strip.width), s_.pixelsAtOnce)};
+  // The pairs of a strip's pixels of which a tap reads the source's.
+  static Share pairsInside(const TapRange& columns, const Strip& strip) {
+    return {std::max<std::int64_t>(0, columns.begin - strip.left) / 2, ceilDivide(std::min(columns.end - strip.left, strip.width), 2)};
   }
 
   const Strips& s_;
@@ -233,7 +185,7 @@ class Job {
 }  // namespace
 
 bool fitsPairWeightGradient(KernelKind kind, const Convolution& c, int threads) {
-  if (kind != KernelKind::convolutionBackwardWeights || !(multipliesPairs() || multipliesMatrices()) || c.groups != 1 || c.sourceLayout != Layout::nChw16c ||
+  if (kind != KernelKind::convolutionBackwardWeights || !multipliesPairs() || c.groups != 1 || c.sourceLayout != Layout::nChw16c ||
       c.destinationLayout != Layout::nChw16c || c.weightLayout != Layout::OIhw16i16o)
     return false;
   const Strips strips(c, threads);

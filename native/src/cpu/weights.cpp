@@ -73,7 +73,7 @@ struct SquareCopy {
 template <class T>
 SquareCopy<T> squareCopy(const WeightStrides& from, const WeightStrides& to) {
   const auto isOf = [&](std::int64_t side) {
-    const bool blocks = from.out.block == side && from.in.block == side && to.out.block == side && to.in.block == side;
+    const bool blocks = from.out.block == side && from.in.block == side && to.out.block % side == 0 && to.in.block % side == 0;
     return blocks && from.out.inner == 1 && from.in.inner == side;
   };
   const auto transposes = [&](std::int64_t side) { return isOf(side) && to.in.inner == 1 && to.out.inner == side; };

@@ -1,0 +1,280 @@
+#include "amx_weight_gradient.hpp"
+
+#include <array>
+#include <limits>
+
+#include "amx.hpp"
+#include "amx_loops.hpp"
+#include "bias.hpp"
+#include "constants.hpp"
+#include "gradient_axes.hpp"
+#include "pair_loops.hpp"
+#include "parallel.hpp"
+#include "processor.hpp"
+
+namespace tilefold::cpu {
+namespace {
+
+// What is packed of either side should stay in a core's second cache.
+constexpr std::int64_t packedElements = 512 * 1024 / static_cast<std::int64_t>(sizeof(Bfloat16));
+constexpr std::int64_t leastPixels = 256, mostPixels = 2048;  // of a strip
+constexpr std::int64_t widest = 256;                          // so that rows above each other are packed once
+constexpr int sourcesAtOnce = 2, blocksAtOnce = 2;            // of which registers hold the sums
+
+// The strips of all images, and what a thread packs of one.
+struct Strips {
+  GradientAxes axes;
+  std::int64_t inBlocks, outBlocks, inParts = 1, outParts = 1;  // which threads share
+  std::int64_t height, width, paddedWidth;
+  // Packed, of the source: a row of each lane; all lanes, for each tap of the columns where strides
+  // give each pixels of its own; and how many rows, from those of one tap to those of the one below
+  // it, and in all.
+  std::int64_t lane, copies, row, rowStep, sourceRows, sourceBlock, sourceBlocks;
+  std::int64_t gradientRow, gradientElements;
+
+  Strips(const Convolution& c, int threads)
+      : axes(c), inBlocks(ceilDivide(c.inChannels, amxLanes)), outBlocks(ceilDivide(c.outChannels, amxLanes)) {
+    share(threads);
+    const WindowAxis &rows = axes.rows, &columns = axes.columns;
+    const std::int64_t pixels = std::clamp(packedElements / (outBlocks * amxLanes), leastPixels, mostPixels);
+    const std::int64_t most = std::min(rows.out == 1 ? mostPixels : widest, pixels);
+    paddedWidth = roundUp(ceilDivide(columns.out, ceilDivide(columns.out, most)), amxRow);
+    width = std::min(paddedWidth, columns.out);
+    height = std::clamp<std::int64_t>(pixels / paddedWidth, 1, rows.out);
+    copies = columns.stride == 1 ? 1 : columns.kernel;
+    lane = copies > 1 ? paddedWidth : roundUp(checkedAdd(paddedWidth, reach()), amxRow);
+    // Rows 16 of which would fall into the same few sets of the first cache are made longer.
+    if (lane % (16 * amxRow) == 0) lane += amxRow;
+    row = copies * amxLanes * lane;
+    rowStep = std::min(rows.dilation, height * rows.stride);
+    sourceRows = rowsRead(height);
+    sourceBlock = checkedMultiply(sourceRows, row);
+    sourceBlocks = std::clamp<std::int64_t>(packedElements / sourceBlock, 1, ceilDivide(inBlocks, inParts));
+    gradientRow = paddedWidth * amxLanes;
+    gradientElements = checkedMultiply(ceilDivide(outBlocks, outParts), height * gradientRow);
+  }
+
+  std::int64_t jobs() const { return inParts * outParts; }
+  std::int64_t jobElements() const { return checkedAdd(gradientElements, checkedMultiply(sourceBlocks, sourceBlock)); }
+  Share insOf(std::int64_t job) const { return shareOf(inBlocks, job % inParts, inParts); }
+  Share outsOf(std::int64_t job) const { return shareOf(outBlocks, job / inParts, outParts); }
+  // Packed, of the source, by so many rows of the gradient: what lies between two taps is left out.
+  std::int64_t rowsRead(std::int64_t count) const { return (count - 1) * axes.rows.stride + (axes.rows.kernel - 1) * rowStep + 1; }
+  std::int64_t sourceRow(std::int64_t packed) const { return packed / rowStep * axes.rows.dilation + packed % rowStep; }
+  // Of the columns, from the first tap to the last.
+  std::int64_t reach() const { return (axes.columns.kernel - 1) * axes.columns.dilation; }
+  // Where a tap's pixels begin in a packed row.
+  std::int64_t tapAt(std::int64_t tap) const { return copies > 1 ? tap * amxLanes * lane : tap * axes.columns.dilation; }
+
+ private:
+  // So that the thread with the most to do has the least, in cycles: products, and what it packs.
+  void share(int threads) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::int64_t parts = 1; parts <= std::min<std::int64_t>(threads, inBlocks); ++parts) {
+      const std::int64_t others = std::min(threads / parts, outBlocks);
+      const auto ins = static_cast<double>(ceilDivide(inBlocks, parts)), outs = static_cast<double>(ceilDivide(outBlocks, others));
+      const double taps = static_cast<double>(axes.rows.kernel * axes.columns.kernel);
+      const double cycles = ins * (16 * outs * taps + 128) + 64 * outs;
+      if (cycles >= least) continue;
+      least = cycles;
+      inParts = parts;
+      outParts = others;
+    }
+  }
+};
+
+// One strip of an image: where it begins, and how much of it there is.
+struct Strip {
+  std::int64_t image, top, left, height, width;
+  bool isFirst;
+};
+
+// One source's part in a gradient: packed pixels of a tap, and the matrices that they add to.
+struct Source {
+  const Bfloat16* pixels;
+  float* matrices;
+  Share steps;  // times 32 pixels of a row
+};
+
+// What one thread sums.
+class Job {
+ public:
+  Job(const Strips& strips, std::int64_t index, const std::vector<Operand>& operands)
+      : s_(strips),
+        ins_(strips.insOf(index)),
+        outs_(strips.outsOf(index)),
+        source_(elements<const Bfloat16>(operands, 0)),
+        gradient_(elements<const Bfloat16>(operands, 1)),
+        weightGradient_(elements(operands, 2)),
+        packedGradient_(elements<Bfloat16>(operands, 4) + index * strips.jobElements()),
+        packedSource_(packedGradient_ + strips.gradientElements) {}
+
+  void run() const {
+    constexpr auto all = static_cast<std::uint8_t>(amx::registerRows);
+    const amx::Registers registers({all, all, all, all, all, all, all, all});
+    const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
+    for (std::int64_t image = 0; image < s_.axes.images; ++image)
+      for (std::int64_t top = 0; top < rows.out; top += s_.height)
+        for (std::int64_t left = 0; left < columns.out; left += s_.width)
+          addStrip({image, top, left, std::min(s_.height, rows.out - top), std::min(s_.width, columns.out - left), image + top + left == 0});
+  }
+
+ private:
+  void addStrip(const Strip& strip) const {
+    packGradient(strip);
+    for (std::int64_t first = ins_.begin; first < ins_.end; first += s_.sourceBlocks) {
+      const Share ins{first, std::min(first + s_.sourceBlocks, ins_.end)};
+      for (std::int64_t in = ins.begin; in < ins.end; ++in) packSource(strip, in, packedSource_ + (in - first) * s_.sourceBlock);
+      for (std::int64_t out = outs_.begin; out < outs_.end; out += blocksAtOnce)
+        for (std::int64_t tap = 0; tap < s_.axes.rows.kernel; ++tap)
+          addTaps(strip, ins, {out, std::min<std::int64_t>(out + blocksAtOnce, outs_.end)}, tap);
+    }
+  }
+
+  void packGradient(const Strip& strip) const {
+    const PixelsApart& apart = s_.axes.gradient;
+    Bfloat16* to = packedGradient_;
+    for (std::int64_t out = outs_.begin; out < outs_.end; ++out)
+      for (std::int64_t y = 0; y < s_.height; ++y, to += s_.gradientRow) {
+        if (y >= strip.height) continue;
+        const Bfloat16* row = gradient_ + strip.image * apart.image + out * apart.block + (strip.top + y) * apart.row;
+        packPairs({row + strip.left * amxLanes, amxLanes, 0, strip.width, s_.paddedWidth}, to);
+      }
+  }
+
+  void packSource(const Strip& strip, std::int64_t in, Bfloat16* to) const {
+    const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
+    const PixelsApart& apart = s_.axes.source;
+    const std::int64_t first = strip.top * rows.stride - rows.padBefore, count = s_.rowsRead(strip.height);
+    for (std::int64_t row = 0; row < count; ++row, to += s_.row) {
+      const std::int64_t sourceRow = first + s_.sourceRow(row);
+      if (sourceRow < 0 || sourceRow >= rows.in || !isRead(row)) continue;
+      const Bfloat16* pixels = source_ + strip.image * apart.image + in * apart.block + sourceRow * apart.row;
+      for (std::int64_t copy = 0; copy < s_.copies; ++copy) {
+        const std::int64_t at = strip.left * columns.stride + copy * columns.dilation - columns.padBefore;  // the first pixel's column
+        const std::int64_t wanted = s_.copies > 1 ? strip.width : strip.width + s_.reach();
+        const std::int64_t begin = at < 0 ? ceilDivide(-at, columns.stride) : 0;
+        const std::int64_t end = std::min(wanted, at < columns.in ? (columns.in - 1 - at) / columns.stride + 1 : 0);
+        packPixels(pixels + at * amxLanes, columns.stride * amxLanes, begin, end, s_.lane, to + copy * amxLanes * s_.lane, s_.lane);
+      }
+    }
+  }
+
+  // Strides may step over rows.
+  bool isRead(std::int64_t row) const {
+    const WindowAxis& rows = s_.axes.rows;
+    for (std::int64_t tap = 0; tap < rows.kernel; ++tap)
+      if ((row - tap * s_.rowStep) % rows.stride == 0) return true;
+    return false;
+  }
+
+  // What one tap of the rows gives, in two sources at a time.
+  void addTaps(const Strip& strip, const Share& ins, const Share& outs, std::int64_t tap) const {
+    const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
+    const std::int64_t matrices = s_.inBlocks * rows.kernel * columns.kernel * amxSums;  // of a block of the results
+    const TapRange range = rows.range(tap);
+    const Share lines{std::max(range.begin, strip.top) - strip.top, std::min(range.end - strip.top, strip.height)};
+    std::array<Source, sourcesAtOnce> sources;
+    std::int64_t count = 0;
+    const auto flush = [&] {
+      withConstant<0, sourcesAtOnce>(count, [&](auto sourcesOf) {
+        withConstant<1, blocksAtOnce>(outs.end - outs.begin, [&](auto blocksOf) {
+          if constexpr (decltype(sourcesOf)::value > 0)
+            multiply<decltype(sourcesOf)::value, decltype(blocksOf)::value>(sources, lines, outs.begin, matrices, !strip.isFirst);
+        });
+      });
+      count = 0;
+    };
+    for (std::int64_t in = ins.begin; in < ins.end; ++in)
+      for (std::int64_t column = 0; column < columns.kernel; ++column) {
+        float* own = weightGradient_ + outs.begin * matrices + ((in * rows.kernel + tap) * columns.kernel + column) * amxSums;
+        const Share steps = stepsInside(columns.range(column), strip);
+        if (lines.begin >= lines.end || steps.begin >= steps.end) {
+          if (strip.isFirst)
+            for (std::int64_t out = outs.begin; out < outs.end; ++out, own += matrices) std::fill_n(own, amxSums, 0.0F);
+          continue;
+        }
+        const std::int64_t row = lines.begin * rows.stride + tap * s_.rowStep;
+        sources[static_cast<std::size_t>(count++)] = {packedSource_ + (in - ins.begin) * s_.sourceBlock + row * s_.row + s_.tapAt(column), own, steps};
+        if (count == sourcesAtOnce) flush();
+      }
+    flush();
+  }
+
+  // Of a strip's pixels, 32 at a time: those where a tap reads the source's.
+  static Share stepsInside(const TapRange& columns, const Strip& strip) {
+    return {std::max<std::int64_t>(0, columns.begin - strip.left) / amxRow, ceilDivide(std::min(columns.end - strip.left, strip.width), amxRow)};
+  }
+
+  template <int Sources, int Blocks>
+  void multiply(const std::array<Source, sourcesAtOnce>& sources, const Share& lines, std::int64_t firstOut, std::int64_t matrices,
+                bool adds) const {
+    constexpr std::int64_t sumBytes = amxLanes * static_cast<std::int64_t>(sizeof(float));
+    const auto forSums = [&](const auto& each) {
+      forConstants<0, Sources>([&](auto source) {
+        forConstants<0, Blocks>([&](auto block) {
+          constexpr int at = decltype(source)::value * blocksAtOnce + decltype(block)::value;
+          each(std::integral_constant<int, at>{}, sources[decltype(source)::value].matrices + decltype(block)::value * matrices);
+        });
+      });
+    };
+    forSums([&](auto at, const float* sum) {
+      if (adds)
+        amx::load<decltype(at)::value>(sum, sumBytes);
+      else
+        amx::zero<decltype(at)::value>();
+    });
+    Share steps = sources[0].steps;
+    if constexpr (Sources == 2) steps = {std::min(steps.begin, sources[1].steps.begin), std::max(steps.end, sources[1].steps.end)};
+    const std::int64_t blockElements = s_.height * s_.gradientRow, laneBytes = s_.lane * static_cast<std::int64_t>(sizeof(Bfloat16));
+    for (std::int64_t line = lines.begin; line < lines.end; ++line) {
+      const Bfloat16* gradient = packedGradient_ + (firstOut - outs_.begin) * blockElements + line * s_.gradientRow;
+      const std::int64_t row = (line - lines.begin) * s_.axes.rows.stride * s_.row;
+      for (std::int64_t step = steps.begin; step < steps.end; ++step) {
+        const std::int64_t at = row + step * amxRow;
+        amx::load<4>(sources[0].pixels + at, laneBytes);
+        amx::load<6>(gradient + step * amxMatrix, amx::rowBytes);
+        amx::multiply<0, 4, 6>();
+        if constexpr (Blocks == 2) {
+          amx::load<7>(gradient + blockElements + step * amxMatrix, amx::rowBytes);
+          amx::multiply<1, 4, 7>();
+        }
+        if constexpr (Sources == 2) {
+          amx::load<5>(sources[1].pixels + at, laneBytes);
+          amx::multiply<2, 5, 6>();
+          if constexpr (Blocks == 2) amx::multiply<3, 5, 7>();
+        }
+      }
+    }
+    forSums([&](auto at, float* sum) { amx::store<decltype(at)::value>(sum, sumBytes); });
+  }
+
+  const Strips& s_;
+  Share ins_, outs_;
+  const Bfloat16 *source_, *gradient_;
+  float* weightGradient_;
+  Bfloat16 *packedGradient_, *packedSource_;
+};
+
+}  // namespace
+
+bool fitsAmxWeightGradient(KernelKind kind, const Convolution& c, int threads) {
+  return kind == KernelKind::convolutionBackwardWeights && multipliesMatrices() && c.groups == 1 && c.sourceLayout == Layout::nChw16c &&
+         c.destinationLayout == Layout::nChw16c && c.weightLayout == Layout::OIhw16i16o &&
+         ceilDivide(c.inChannels, amxLanes) * ceilDivide(c.outChannels, amxLanes) >= threads;
+}
+
+std::size_t amxWeightGradientScratchBytes(const Convolution& c, int threads) {
+  const Strips strips(c, threads);
+  return static_cast<std::size_t>(checkedMultiply(checkedMultiply(strips.jobs(), strips.jobElements()), sizeof(Bfloat16)));
+}
+
+Launch compileAmxWeightGradient(const Convolution& c, int threads) {
+  const Launch biasGradient = sumBiasOf<Bfloat16>(c);
+  return [=, strips = Strips(c, threads)](const std::vector<Operand>& operands, const StepParameters& step) {
+    parallelFor(strips.jobs(), [&](std::int64_t index) { Job(strips, index, operands).run(); });
+    if (operands[3].address != nullptr) biasGradient({operands[1], operands[3]}, step);
+  };
+}
+
+}  // namespace tilefold::cpu
