@@ -20,7 +20,14 @@ namespace {
 
 TILEFOLD_PAIRS inline __m256i blockAt(const Bfloat16* address) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(address)); }
 
-// Two pixels of a block as words [lane] of two.
+// Two neighbouring pixels of a block as words [lane] of two.
+TILEFOLD_PAIRS inline __m512i pairAt(const Bfloat16* address) {
+  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18,
+                                         2, 17, 1, 16, 0);
+  return _mm512_permutexvar_epi16(order, _mm512_loadu_si512(address));
+}
+
+// Two pixels of a block so.
 TILEFOLD_PAIRS inline __m512i pairOf(__m256i low, __m256i high) {
   return _mm512_or_si512(_mm512_cvtepu16_epi32(low), _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16));
 }
@@ -51,11 +58,11 @@ TILEFOLD_PAIRS inline void transpose(__m512i (&rows)[16]) {
   }
 }
 
-template <class PixelAt>
-TILEFOLD_PAIRS inline void packTransposed(const PixelAt& pixelAt, Bfloat16* to, std::int64_t rowStride) {
+template <class PairAt>
+TILEFOLD_PAIRS inline void packTransposed(const PairAt& at, Bfloat16* to, std::int64_t rowStride) {
   __m512i rows[16];
 #pragma GCC unroll 16
-  for (int pair = 0; pair < 16; ++pair) rows[pair] = pairOf(pixelAt(2 * pair), pixelAt(2 * pair + 1));
+  for (int pair = 0; pair < 16; ++pair) rows[pair] = at(pair);
   transpose(rows);
 #pragma GCC unroll 16
   for (int lane = 0; lane < 16; ++lane) _mm512_storeu_si512(to + lane * rowStride, rows[lane]);
@@ -71,17 +78,23 @@ TILEFOLD_PAIRS void packBlocks(const Bfloat16* first, const Bfloat16* second, st
   }
 }
 
+TILEFOLD_PAIRS void packPairsOfPixels(const Bfloat16* first, std::int64_t count, std::int64_t padded, Bfloat16* rows) {
+  std::int64_t p = 0;
+  for (; p + 2 <= count; p += 2) _mm512_storeu_si512(rows + p * amxLanes, pairAt(first + p * amxLanes));
+  for (; p < padded; p += 2)
+    _mm512_storeu_si512(rows + p * amxLanes, p < count ? pairOf(blockAt(first + p * amxLanes), _mm256_setzero_si256()) : _mm512_setzero_si512());
+}
+
 TILEFOLD_PAIRS void packPixels(const Bfloat16* first, std::int64_t step, std::int64_t begin, std::int64_t end, std::int64_t count,
                                Bfloat16* rows, std::int64_t rowStride) {
   for (std::int64_t p = 0; p < count; p += amxRow, rows += amxRow) {
-    if (p >= begin && p + amxRow <= end)
-      packTransposed([&](int i) TILEFOLD_PAIRS { return blockAt(first + (p + i) * step); }, rows, rowStride);
+    const auto pixelAt = [&](std::int64_t i) TILEFOLD_PAIRS {
+      return i >= begin && i < end ? blockAt(first + i * step) : _mm256_setzero_si256();
+    };
+    if (step == amxLanes && p >= begin && p + amxRow <= end)
+      packTransposed([&](int pair) TILEFOLD_PAIRS { return pairAt(first + (p + 2 * pair) * amxLanes); }, rows, rowStride);
     else
-      packTransposed(
-          [&](int i) TILEFOLD_PAIRS {
-            return p + i >= begin && p + i < end ? blockAt(first + (p + i) * step) : _mm256_setzero_si256();
-          },
-          rows, rowStride);
+      packTransposed([&](int pair) TILEFOLD_PAIRS { return pairOf(pixelAt(p + 2 * pair), pixelAt(p + 2 * pair + 1)); }, rows, rowStride);
   }
 }
 
@@ -106,6 +119,12 @@ void packBlocks(const Bfloat16* first, const Bfloat16* second, std::int64_t coun
       rows[p * amxRow + lane] = first == nullptr ? Bfloat16(0) : first[p * amxLanes + lane];
       rows[p * amxRow + amxLanes + lane] = second == nullptr ? Bfloat16(0) : second[p * amxLanes + lane];
     }
+}
+
+void packPairsOfPixels(const Bfloat16* first, std::int64_t count, std::int64_t padded, Bfloat16* rows) {
+  for (std::int64_t p = 0; p < padded; ++p)
+    for (std::int64_t lane = 0; lane < amxLanes; ++lane)
+      rows[p / 2 * amxRow + 2 * lane + p % 2] = p < count ? first[p * amxLanes + lane] : Bfloat16(0);
 }
 
 void packPixels(const Bfloat16* first, std::int64_t step, std::int64_t begin, std::int64_t end, std::int64_t count, Bfloat16* rows,

@@ -15,6 +15,10 @@ constexpr std::int64_t amxSums = amxLanes * amxLanes;        // floats in a regi
 // Rows of two blocks' lanes for each of `count` pixels; zeros for a block that is null.
 void packBlocks(const Bfloat16* first, const Bfloat16* second, std::int64_t count, Bfloat16* rows);
 
+// Rows of two pixels' lanes, in pairs of one lane, for `count` pixels; then zeros, for as many rows
+// as `padded` pixels have.
+void packPairsOfPixels(const Bfloat16* first, std::int64_t count, std::int64_t padded, Bfloat16* rows);
+
 // A row of each lane, `rowStride` elements apart, of `count` pixels, a multiple of 32. Pixels are
 // `step` elements apart; those outside of begin .. end - 1 are not read, and are zero.
 void packPixels(const Bfloat16* first, std::int64_t step, std::int64_t begin, std::int64_t end, std::int64_t count, Bfloat16* rows,

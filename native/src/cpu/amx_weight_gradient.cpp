@@ -8,7 +8,6 @@
 #include "bias.hpp"
 #include "constants.hpp"
 #include "gradient_axes.hpp"
-#include "pair_loops.hpp"
 #include "parallel.hpp"
 #include "processor.hpp"
 
@@ -17,7 +16,7 @@ namespace {
 
 // What is packed of either side should stay in a core's second cache.
 constexpr std::int64_t packedElements = 512 * 1024 / static_cast<std::int64_t>(sizeof(Bfloat16));
-constexpr std::int64_t leastPixels = 256, mostPixels = 2048;  // of a strip
+constexpr std::int64_t leastPixels = 1024, mostPixels = 2048;  // of a strip: fewer add too often to what is summed
 constexpr std::int64_t widest = 256;                          // so that rows above each other are packed once
 constexpr int sourcesAtOnce = 2, blocksAtOnce = 2;            // of which registers hold the sums
 
@@ -89,7 +88,7 @@ struct Strip {
   bool isFirst;
 };
 
-// One source's part in a gradient: packed pixels of a tap, and the matrices that they add to.
+// One source's share in a gradient: packed pixels of a tap, and the matrices that they add to.
 struct Source {
   const Bfloat16* pixels;
   float* matrices;
@@ -138,7 +137,7 @@ class Job {
       for (std::int64_t y = 0; y < s_.height; ++y, to += s_.gradientRow) {
         if (y >= strip.height) continue;
         const Bfloat16* row = gradient_ + strip.image * apart.image + out * apart.block + (strip.top + y) * apart.row;
-        packPairs({row + strip.left * amxLanes, amxLanes, 0, strip.width, s_.paddedWidth}, to);
+        packPairsOfPixels(row + strip.left * amxLanes, strip.width, s_.paddedWidth, to);
       }
   }
 
