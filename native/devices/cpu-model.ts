@@ -15,10 +15,11 @@ export type CpuPrecision = 'float32' | 'bf16'
 
 /**
  * Floating-point operations a second of one core; products of bf16 have instructions of their own
- * with AVX-512 BF16 alone.
+ * with AMX and AVX-512 BF16 alone.
  */
 const peakFlops = (instructionSet: string, precision: CpuPrecision): number => {
-  if (precision === 'bf16' && /bf16|amx/.test(instructionSet)) return 2.1e11
+  if (precision === 'bf16' && instructionSet.includes('amx')) return 1.3e12
+  if (precision === 'bf16' && instructionSet.includes('bf16')) return 2.1e11
   return instructionSet.startsWith('avx512') ? 1.05e11 : instructionSet.startsWith('avx2') ? 5e10 : 1e10
 }
 

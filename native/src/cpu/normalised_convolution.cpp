@@ -6,6 +6,8 @@
 
 #include "../kernels/normalisation.hpp"
 #include "../kernels/normalised_convolution.hpp"
+#include "amx_correlation.hpp"
+#include "amx_weight_gradient.hpp"
 #include "bias.hpp"
 #include "convolution_direct.hpp"
 #include "normalisation_loops.hpp"
@@ -23,7 +25,7 @@ constexpr StripSize forwardSize{1024 * 1024, 2048}, gradientSize{512 * 1024, 204
 constexpr std::int64_t leastPixels = 64, smallImage = 4096;  // bytes of a channel of an image
 constexpr std::int64_t alignment = 64;
 
-// Channels and pixels of a primitive, which runs on one thread.
+// Channels and pixels of a strip.
 struct StripShape {
   std::int64_t channels, pixels;
   bool operator<(const StripShape& other) const { return channels != other.channels ? channels < other.channels : pixels < other.pixels; }
@@ -46,7 +48,7 @@ class Strips {
         outBlocks_(roundUp(c.outChannels, block_) / block_),
         pixels_(c.height * c.width) {
     const LayoutInfo& weights = layoutInfo(c.weightLayout);
-    if (block_ == 1 || weights.in != block_ || weights.out != block_)
+    if (block_ == 1 || weights.in % block_ != 0 || weights.out != block_)
       throw Failure(std::string("the cpu device normalises on load in blocks of channels only, not in ") + layoutInfo(c.layout).name +
                     " and " + weights.name);
     // A gradient's channels are shared first: each thread then sums its own.
@@ -129,18 +131,24 @@ auto onOneThread(int threads, const Body& body) -> decltype(body()) {
   return body();
 }
 
-template <class T>
-struct StripPrimitive {
-  Convolution convolution;
-  Recipe recipe;
+// A convolution of a strip, by one thread.
+struct StripConvolution {
+  std::size_t scratchBytes;
+  std::string name;
+  std::function<Launch()> compile;
 };
 
 template <class T>
-StripPrimitive<T> findPrimitive(const Strips<T>& strips, KernelKind kind, const StripShape& shape) {
+StripConvolution findConvolution(const Strips<T>& strips, KernelKind kind, const StripShape& shape) {
   const auto c = decode<Convolution>(convolutionOf(kind, strips.fields(), {1, shape.channels, 1, shape.pixels}));
-  std::optional<Recipe> recipe = findDirectConvolution<T>(convolutionKind(kind), c);
+  const KernelKind own = convolutionKind(kind);
+  if constexpr (std::is_same_v<T, Bfloat16>) {
+    if (fitsAmxCorrelation(own, c)) return {amxCorrelationScratchBytes(own, c, 1), "amx", [=] { return compileAmxCorrelation(own, c, 1); }};
+    if (fitsAmxWeightGradient(own, c, 1)) return {amxWeightGradientScratchBytes(c, 1), "amx", [=] { return compileAmxWeightGradient(c, 1); }};
+  }
+  const std::optional<Recipe> recipe = findDirectConvolution<T>(own, c);
   if (!recipe) throw Failure("the cpu device has no convolution that normalises " + std::to_string(shape.channels) + " channels on load");
-  return {c, *recipe};
+  return {recipe->scratchBytes(), recipe->name(), [=] { return compileDirectConvolution<T>(own, c, *recipe); }};
 }
 
 // Where a job's parts lie in its share of the scratch.
@@ -172,7 +180,7 @@ ScratchLayout scratchOf(const Strips<T>& strips, KernelKind kind, int threads) {
   return onOneThread(threads, [&] {
     std::size_t most = 0;
     for (std::int64_t job = 0; job < strips.jobs(); ++job)
-      for (const StripShape& shape : strips.shapesOf(job)) most = std::max(most, findPrimitive<T>(strips, kind, shape).recipe.scratchBytes());
+      for (const StripShape& shape : strips.shapesOf(job)) most = std::max(most, findConvolution<T>(strips, kind, shape).scratchBytes);
     return ScratchLayout(strips, most);
   });
 }
@@ -186,10 +194,9 @@ JobLaunches compileJobs(const Strips<T>& strips, KernelKind kind, int threads, s
     JobLaunches launches(static_cast<std::size_t>(strips.jobs()));
     for (std::int64_t job = 0; job < strips.jobs(); ++job)
       for (const StripShape& shape : strips.shapesOf(job)) {
-        const StripPrimitive<T> found = findPrimitive<T>(strips, kind, shape);
-        name = found.recipe.name() + " in strips";
-        launches[static_cast<std::size_t>(job)].emplace(
-            shape, compileDirectConvolution<T>(convolutionKind(kind), found.convolution, found.recipe));
+        const StripConvolution found = findConvolution<T>(strips, kind, shape);
+        name = found.name + " in strips";
+        launches[static_cast<std::size_t>(job)].emplace(shape, found.compile());
       }
     return launches;
   });
