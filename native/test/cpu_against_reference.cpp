@@ -451,9 +451,9 @@ Buffer toFloats(const Buffer& bf16) {
 constexpr double bf16Tolerance = 3e-4;
 
 // In bf16, summed in float: strips of rows and of parts of rows, odd widths, strides over rows,
-// unread taps, taps far apart, images of one row each. Ours: the same bits for any number of
-// threads.
-void testBf16Convolutions(int threads, int otherThreads) {
+// unread taps, taps far apart, images of one row each, more channels than are packed at once, and
+// `cases` at random. Ours: the same bits for any number of threads.
+void testBf16Convolutions(int threads, int otherThreads, std::int64_t cases) {
   const auto plain = Layout::plain;
   const auto cpu = makeCpuDevice(Precision::bf16, threads), other = makeCpuDevice(Precision::bf16, otherThreads);
   const auto reference = makeReferenceDevice(Precision::bf16);
@@ -491,7 +491,8 @@ void testBf16Convolutions(int threads, int otherThreads) {
       const std::string name = cpuImplementationName(Precision::bf16, kernel, threads);
       ++implementations["bf16 " + std::string(kernelInfo(kernel.kind).name) + " " + name];
       launch(*cpu, kernel, operands, place, found);
-      if (name != "pairs" && name != "strips") return;
+      const bool isOurs = name == "pairs" || name == "strips" || name == "amx";
+      if (!isOurs || name != cpuImplementationName(Precision::bf16, kernel, otherThreads)) return;
       const Buffer again(found.size() * sizeof(float));
       launch(*other, kernel, operands, place, again);
       if (std::memcmp(found.data(), again.data(), found.size() * sizeof(float)) != 0)
@@ -539,10 +540,22 @@ void testBf16Convolutions(int threads, int otherThreads) {
   test(1, 144, 272, axis(30, 3, 1, 12, 12, 12), axis(31, 3, 1, 24, 24, 24));
   test(1, 64, 64, axis(50, 3, 2, 19, 19, 19), axis(500, 3, 1, 1, 1, 1));
   test(1, 64, 64, axis(60, 3, 2, 20, 20, 20), axis(300, 3, 1, 9, 9, 9));
-  if (!cpu::multipliesPairs()) return;
-  for (const char* ours : {"convolutionForward strips", "convolutionBackwardData strips", "convolutionBackwardWeights pairs"})
-    if (implementations["bf16 " + std::string(ours)] == 0) {
-      std::printf("FAILED: no bf16 %s\n", ours);
+  test(1, 6200, 16, axis(2, 1, 1, 1, 0, 0), axis(35, 1, 1, 1, 0, 0));
+  test(1, 16, 4200, axis(5, 1, 2, 1, 0, 0), axis(140, 2, 2, 1, 1, 1));
+  for (std::int64_t i = 0; i < cases; ++i) {
+    const auto drawn = [] {
+      const std::int64_t kernel = pick<std::int64_t>({1, 1, 2, 3, 3, 5}), dilation = pick<std::int64_t>({1, 1, 2, 12});
+      return randomAxis(kernel, pick<std::int64_t>({1, 1, 2, 3}), dilation, pick<std::int64_t>({0, 1, kernel / 2 * dilation, kernel * dilation + 1}));
+    };
+    const std::int64_t in = pick<std::int64_t>({16, 33, 64, 100}), out = pick<std::int64_t>({16, 48, 70});
+    test(draw(1, 3), in, out, drawn(), drawn());
+  }
+  std::vector<std::string> ours;
+  if (cpu::multipliesPairs()) ours = {"convolutionForward strips", "convolutionBackwardData strips", "convolutionBackwardWeights pairs"};
+  if (cpu::multipliesMatrices()) ours = {"convolutionForward amx", "convolutionBackwardData amx", "convolutionBackwardWeights amx"};
+  for (const std::string& name : ours)
+    if (implementations["bf16 " + name] == 0) {
+      std::printf("FAILED: no bf16 %s\n", name.c_str());
       ++failures;
     }
 }
@@ -808,7 +821,7 @@ int main(int count, char** arguments) {
   testNetworkShapes(devices);
   testLongSums(devices);
   testLongPlainSums(devices, otherThreads);
-  testBf16Convolutions(devices.threads, otherThreads.threads);
+  testBf16Convolutions(devices.threads, otherThreads.threads, cases);
   testLargeWeights(devices);
   testLargeWinograd(devices);
   for (std::int64_t i = 0; i < cases && failures < 10; ++i) {
