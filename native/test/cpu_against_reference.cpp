@@ -560,6 +560,42 @@ void testBf16Convolutions(int threads, int otherThreads, std::int64_t cases) {
     }
 }
 
+// In bf16, of images of few channels, one plane each.
+void testBf16FewChannels(int threads, std::int64_t cases) {
+  const auto plain = Layout::plain;
+  const auto cpu = makeCpuDevice(Precision::bf16, threads), reference = makeReferenceDevice(Precision::bf16);
+  const auto blocked = cpu->activationLayout(64, false);
+  for (std::int64_t i = 0; i < cases; ++i) {
+    const auto axis = [] {
+      const std::int64_t kernel = pick<std::int64_t>({1, 3, 3, 5, 7});
+      return randomAxis(kernel, pick<std::int64_t>({1, 1, 2, 4}), pick<std::int64_t>({1, 1, 1, 2}), pick<std::int64_t>({0, 1, 3, kernel + 1}));
+    };
+    const Axis rows = axis(), columns = axis();
+    const std::int64_t batch = draw(1, 2), in = pick<std::int64_t>({1, 2, 3, 3, 4}), out = pick<std::int64_t>({16, 20, 64});
+    const ConvolutionCase convolution{windowFields(batch, in, rows, columns), out, 1, randomSlope()};
+    const Shape source{batch, in, rows.in, columns.in}, destination{batch, out, rows.out, columns.out};
+    const auto weightsIn = [&](Layout layout, const Buffer& w) {
+      Buffer cast(static_cast<std::size_t>(weightElements(layout, out, in, rows.kernel, columns.kernel, 1)) * sizeof(float));
+      run(*cpu, {KernelKind::castWeights, {real(out), real(in), real(rows.kernel), real(columns.kernel), 1, code(plain), code(layout)}},
+          {w.operand(), cast.operand()});
+      return cast;
+    };
+    const Buffer x = randomBf16(source.elements(plain)), w = random(out * in * rows.kernel * columns.kernel), bias = random(out);
+    const auto layout = cpu->weightLayouts(convolution.kernel(KernelKind::convolutionForward, plain, blocked, plain)).forward;
+    const Kernel kernel = convolution.kernel(KernelKind::convolutionForward, plain, blocked, layout);
+    const auto bytes = [](std::int64_t elements) { return static_cast<std::size_t>(elements) * sizeof(Bfloat16); };
+    const Buffer found(bytes(destination.elements(blocked))), y(bytes(destination.elements(plain))), expected(bytes(destination.elements(blocked))),
+        scratch(cpu->scratchBytes(kernel));
+    ++implementations["bf16 of few channels " + cpuImplementationName(Precision::bf16, kernel, threads)];
+    run(*cpu, kernel, {x.operand(), weightsIn(layout, w).operand(), bias.operand(), found.operand(), scratch.operand()});
+    run(*reference, convolution.kernel(KernelKind::convolutionForward, plain, plain, plain),
+        {x.operand(), weightsIn(plain, w).operand(), bias.operand(), y.operand(), {}});
+    run(*cpu, {KernelKind::reorderActivation, {real(batch), real(out), real(rows.out), real(columns.out), code(plain), code(blocked)}},
+        {y.operand(), expected.operand()});
+    expectClose(kernel, "result", toFloats(found), toFloats(expected), bf16Tolerance);
+  }
+}
+
 // Weights so large that all threads work on one block of tiles, and more tiles than a block has;
 // against the direct kernels.
 void testLargeWeights(Devices& devices) {
@@ -822,6 +858,7 @@ int main(int count, char** arguments) {
   testLongSums(devices);
   testLongPlainSums(devices, otherThreads);
   testBf16Convolutions(devices.threads, otherThreads.threads, cases);
+  testBf16FewChannels(devices.threads, cases);
   testLargeWeights(devices);
   testLargeWinograd(devices);
   for (std::int64_t i = 0; i < cases && failures < 10; ++i) {

@@ -12,19 +12,23 @@
 namespace tilefold::cpu::amx {
 
 constexpr std::int64_t registerRows = 16, rowBytes = 64;
+constexpr std::array<std::uint8_t, 8> wholeRows{rowBytes, rowBytes, rowBytes, rowBytes, rowBytes, rowBytes, rowBytes, rowBytes};
 
 #ifdef TILEFOLD_EMULATED_AMX
 
 struct Register {
-  std::int64_t rows = 0;
+  std::int64_t rows = 0, rowBytes = 0;
   std::array<std::array<std::uint8_t, rowBytes>, registerRows> bytes{};
 };
 inline thread_local std::array<Register, 8> registers;
 
 class Registers {
  public:
-  explicit Registers(const std::array<std::uint8_t, 8>& rows) {
-    for (std::size_t i = 0; i < rows.size(); ++i) registers[i].rows = rows[i];
+  explicit Registers(const std::array<std::uint8_t, 8>& rows, const std::array<std::uint8_t, 8>& bytes = wholeRows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      registers[i].rows = rows[i];
+      registers[i].rowBytes = bytes[i];
+    }
   }
   ~Registers() { registers = {}; }
   Registers(const Registers&) = delete;
@@ -33,14 +37,19 @@ class Registers {
 
 template <int To>
 void load(const void* first, std::int64_t stride) {
-  for (std::int64_t row = 0; row < registers[To].rows; ++row)
-    std::memcpy(registers[To].bytes[static_cast<std::size_t>(row)].data(), static_cast<const std::uint8_t*>(first) + row * stride, rowBytes);
+  Register& to = registers[To];
+  to.bytes = {};
+  for (std::int64_t row = 0; row < to.rows; ++row)
+    std::memcpy(to.bytes[static_cast<std::size_t>(row)].data(), static_cast<const std::uint8_t*>(first) + row * stride,
+                static_cast<std::size_t>(to.rowBytes));
 }
 
 template <int From>
 void store(void* first, std::int64_t stride) {
-  for (std::int64_t row = 0; row < registers[From].rows; ++row)
-    std::memcpy(static_cast<std::uint8_t*>(first) + row * stride, registers[From].bytes[static_cast<std::size_t>(row)].data(), rowBytes);
+  const Register& from = registers[From];
+  for (std::int64_t row = 0; row < from.rows; ++row)
+    std::memcpy(static_cast<std::uint8_t*>(first) + row * stride, from.bytes[static_cast<std::size_t>(row)].data(),
+                static_cast<std::size_t>(from.rowBytes));
 }
 
 template <int To>
@@ -72,11 +81,11 @@ void multiply() {
 
 #elif defined(TILEFOLD_AMX)
 
-// So many rows of each register are in use for as long as this lives. Afterwards the thread has
-// none, as oneDNN leaves and finds them.
+// So many rows of each register, of so many bytes, are in use for as long as this lives. Afterwards
+// the thread has none, as oneDNN leaves and finds them.
 class Registers {
  public:
-  explicit Registers(const std::array<std::uint8_t, 8>& rows) {
+  explicit Registers(const std::array<std::uint8_t, 8>& rows, const std::array<std::uint8_t, 8>& bytes = wholeRows) {
     struct alignas(64) {
       std::uint8_t palette = 1, startRow = 0;
       std::array<std::uint8_t, 14> reserved{};
@@ -85,7 +94,7 @@ class Registers {
     } configuration;
     static_assert(sizeof(configuration) == 64);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      configuration.rowBytes[i] = rowBytes;
+      configuration.rowBytes[i] = bytes[i];
       configuration.rows[i] = rows[i];
     }
     asm volatile("ldtilecfg %0" : : "m"(configuration));
@@ -95,7 +104,7 @@ class Registers {
   Registers& operator=(const Registers&) = delete;
 };
 
-// Rows of 64 bytes, `stride` bytes apart.
+// Rows that are `stride` bytes apart.
 template <int To>
 void load(const void* first, std::int64_t stride) {
   asm volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(first), "r"(stride), "i"(To) : "memory");
@@ -110,7 +119,8 @@ void zero() {
   asm volatile("tilezero %%tmm%c0" : : "i"(To));
 }
 
-// Sums [row][column] of float += Rows [row][32] of bf16 * Columns [pair of 32][column][2] of bf16.
+// Sums [row][column] of float += Rows [row][32] of bf16 * Columns [pair of 32][column][2] of bf16;
+// of fewer than 32 where rows have fewer bytes.
 template <int Sums, int Rows, int Columns>
 void multiply() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sums), "i"(Rows), "i"(Columns));
@@ -121,7 +131,7 @@ void multiply() {
 // Never run: multipliesMatrices() of processor.hpp is false.
 class Registers {
  public:
-  explicit Registers(const std::array<std::uint8_t, 8>&) {}
+  explicit Registers(const std::array<std::uint8_t, 8>&, const std::array<std::uint8_t, 8>& = wholeRows) {}
 };
 template <int To>
 void load(const void*, std::int64_t) {}

@@ -328,11 +328,7 @@ Launch compileAmxCorrelation(KernelKind kind, const Convolution& c, int threads)
   const ScratchLayout scratch(geometry, division);
   const auto slope = static_cast<float>(forward ? c.slope : 1);
   return [=](const std::vector<Operand>& operands, const StepParameters&) {
-    std::vector<float> bias;  // of whole blocks
-    if (forward && operands[2].address != nullptr) {
-      bias.resize(static_cast<std::size_t>(roundUp(c.outChannels, amxLanes)));
-      std::copy_n(elements<const float>(operands, 2), c.outChannels, bias.begin());
-    }
+    const std::vector<float> bias = wholeBlocks(forward ? elements<const float>(operands, 2) : nullptr, c.outChannels);
     std::byte* const memory = operands[forward ? 4 : 3].address;
     parallelFor(division.jobs(), [&](std::int64_t index) {
       std::byte* const own = memory + omp_get_thread_num() * scratch.bytes;

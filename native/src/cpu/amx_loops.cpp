@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../kernels/layout.hpp"
 #include "../kernels/rectifier.hpp"
 #if defined(TILEFOLD_AMX) && !defined(TILEFOLD_EMULATED_AMX)
 #include "pair_instructions.hpp"
@@ -14,6 +15,20 @@
 #endif
 
 namespace tilefold::cpu {
+namespace {
+
+void packPixel(const Bfloat16* first, std::int64_t planeStride, std::int64_t channels, std::int64_t perPixel, Bfloat16* pixel) {
+  for (std::int64_t c = 0; c < perPixel; ++c) pixel[c] = c < channels ? first[c * planeStride] : Bfloat16(0);
+}
+
+}  // namespace
+
+std::vector<float> wholeBlocks(const float* bias, std::int64_t channels) {
+  if (bias == nullptr) return {};
+  std::vector<float> whole(bias, bias + channels);
+  whole.resize(static_cast<std::size_t>(roundUp(channels, amxLanes)));
+  return whole;
+}
 
 #if defined(TILEFOLD_AMX) && !defined(TILEFOLD_EMULATED_AMX)
 namespace {
@@ -78,6 +93,22 @@ TILEFOLD_PAIRS void packBlocks(const Bfloat16* first, const Bfloat16* second, st
   }
 }
 
+TILEFOLD_PAIRS void packPlanes(const Bfloat16* first, std::int64_t planeStride, std::int64_t channels, std::int64_t perPixel,
+                               std::int64_t count, Bfloat16* pixels) {
+  std::int64_t p = 0;
+  if (perPixel == 4) {
+    const __m512i low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+    for (; p + 16 <= count; p += 16) {
+      const auto planeAt = [&](std::int64_t c) TILEFOLD_PAIRS { return c < channels ? blockAt(first + c * planeStride + p) : _mm256_setzero_si256(); };
+      const __m512i front = pairOf(planeAt(0), planeAt(1)), back = pairOf(planeAt(2), planeAt(3));
+      _mm512_storeu_si512(pixels + p * 4, _mm512_permutex2var_epi32(front, low, back));
+      _mm512_storeu_si512(pixels + p * 4 + amxRow, _mm512_permutex2var_epi32(front, high, back));
+    }
+  }
+  for (; p < count; ++p) packPixel(first + p, planeStride, channels, perPixel, pixels + p * perPixel);
+}
+
 TILEFOLD_PAIRS void packPairsOfPixels(const Bfloat16* first, std::int64_t count, std::int64_t padded, Bfloat16* rows) {
   std::int64_t p = 0;
   for (; p + 2 <= count; p += 2) _mm512_storeu_si512(rows + p * amxLanes, pairAt(first + p * amxLanes));
@@ -112,6 +143,11 @@ TILEFOLD_PAIRS void roundSums(const float* sums, const float* bias, float slope,
 }
 
 #else
+
+void packPlanes(const Bfloat16* first, std::int64_t planeStride, std::int64_t channels, std::int64_t perPixel, std::int64_t count,
+                Bfloat16* pixels) {
+  for (std::int64_t p = 0; p < count; ++p) packPixel(first + p, planeStride, channels, perPixel, pixels + p * perPixel);
+}
 
 void packBlocks(const Bfloat16* first, const Bfloat16* second, std::int64_t count, Bfloat16* rows) {
   for (std::int64_t p = 0; p < count; ++p)

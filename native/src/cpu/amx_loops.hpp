@@ -2,6 +2,7 @@
 // of bf16, and sums are rounded to bf16.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "../kernels/bfloat16.hpp"
 
@@ -15,6 +16,11 @@ constexpr std::int64_t amxSums = amxLanes * amxLanes;        // floats in a regi
 // Rows of two blocks' lanes for each of `count` pixels; zeros for a block that is null.
 void packBlocks(const Bfloat16* first, const Bfloat16* second, std::int64_t count, Bfloat16* rows);
 
+// The channels of `count` pixels side by side, `perPixel` numbers each, zeros where there are fewer
+// channels; these are `planeStride` elements apart.
+void packPlanes(const Bfloat16* first, std::int64_t planeStride, std::int64_t channels, std::int64_t perPixel, std::int64_t count,
+                Bfloat16* pixels);
+
 // Rows of two pixels' lanes, in pairs of one lane, for `count` pixels; then zeros, for as many rows
 // as `padded` pixels have.
 void packPairsOfPixels(const Bfloat16* first, std::int64_t count, std::int64_t padded, Bfloat16* rows);
@@ -23,6 +29,9 @@ void packPairsOfPixels(const Bfloat16* first, std::int64_t count, std::int64_t p
 // `step` elements apart; those outside of begin .. end - 1 are not read, and are zero.
 void packPixels(const Bfloat16* first, std::int64_t step, std::int64_t begin, std::int64_t end, std::int64_t count, Bfloat16* rows,
                 std::int64_t rowStride);
+
+// A bias [channels] with zeros up to whole blocks; empty where there is none.
+std::vector<float> wholeBlocks(const float* bias, std::int64_t channels);
 
 // Sums of `count` pixels, [pixel][lane], plus a bias [lane] if there is one, rectified and rounded.
 // Pixels are `step` elements apart.

@@ -1,6 +1,7 @@
 #include "convolution.hpp"
 
 #include "amx_correlation.hpp"
+#include "amx_few_channels.hpp"
 #include "amx_weight_gradient.hpp"
 #include "convolution_blocks.hpp"
 #include "convolution_direct.hpp"
@@ -20,6 +21,11 @@ constexpr bool hasFloatLoops = std::is_same_v<T, float>;
 template <class T>
 bool isAmxCorrelation(KernelKind kind, const Convolution& c) {
   return std::is_same_v<T, Bfloat16> && fitsAmxCorrelation(kind, c);
+}
+
+template <class T>
+bool isAmxFewChannels(KernelKind kind, const Convolution& c) {
+  return std::is_same_v<T, Bfloat16> && fitsAmxFewChannels(kind, c);
 }
 
 template <class T>
@@ -94,6 +100,7 @@ std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int t
   requireOurs(c);
   if (c.algorithm == winogradAlgorithm) return winogradScratchBytes(kind, c, threads);
   if (isAmxCorrelation<T>(kind, c)) return amxCorrelationScratchBytes(kind, c, threads);
+  if (isAmxFewChannels<T>(kind, c)) return amxFewChannelsScratchBytes(c, threads);
   if (isAmxGradient<T>(kind, c, threads)) return amxWeightGradientScratchBytes(c, threads);
   if (isPairGradient<T>(kind, c, threads)) return pairWeightGradientScratchBytes(c, threads);
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
@@ -107,6 +114,7 @@ Implementation compileConvolution(KernelKind kind, const Convolution& c, int thr
   requireOurs(c);
   if (c.algorithm == winogradAlgorithm) return {compileWinograd<T>(kind, c, threads), "winograd"};
   if (isAmxCorrelation<T>(kind, c)) return {compileAmxCorrelation(kind, c, threads), "amx"};
+  if (isAmxFewChannels<T>(kind, c)) return {compileAmxFewChannels(c, threads), "amx"};
   if (isAmxGradient<T>(kind, c, threads)) return {compileAmxWeightGradient(c, threads), "amx"};
   if (isPairGradient<T>(kind, c, threads)) return {compilePairWeightGradient(c, threads), "pairs"};
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
