@@ -144,8 +144,11 @@ Device::WeightLayouts convolutionWeightLayouts(const Convolution& given) {
   if (c.sourceLayout == blocked && c.groups == 1 && multipliesMatrices())
     return {Layout::OIhw16i16o, amxWeightLayout(KernelKind::convolutionForward), amxWeightLayout(KernelKind::convolutionBackwardData)};
   const Layout written = firstSupported<T>(KernelKind::convolutionBackwardWeights, c, stored);
+  c.weightLayout = Layout::Ohwi16o2i;
   const Layout forward =
-      firstSupported<T>(KernelKind::convolutionForward, c, {Layout::OIhw8i16o2i, Layout::Ohwi16o2i, Layout::Goihw16g});
+      isAmxFewChannels<T>(KernelKind::convolutionForward, c)
+          ? c.weightLayout
+          : firstSupported<T>(KernelKind::convolutionForward, c, {Layout::OIhw8i16o2i, Layout::Ohwi16o2i, Layout::Goihw16g});
   c.sourceLayout = blocked;
   // With strides the first has kernels for even extents alone, and the second is as fast.
   const bool strided = c.strideHeight > 1 || c.strideWidth > 1;
