@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dnnl.hpp>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -542,6 +543,9 @@ void testBf16Convolutions(int threads, int otherThreads, std::int64_t cases) {
   test(1, 64, 64, axis(60, 3, 2, 20, 20, 20), axis(300, 3, 1, 9, 9, 9));
   test(1, 6200, 16, axis(2, 1, 1, 1, 0, 0), axis(32, 1, 1, 1, 0, 0));
   test(1, 16, 4200, axis(5, 1, 2, 1, 0, 0), axis(120, 2, 2, 1, 1, 1));
+  test(1, 4100, 32, axis(4, 1, 1, 1, 0, 0), axis(4, 2, 1, 12, 12, 12));
+  test(1, 16, 16, axis(4, 1, 1, 1, 0, 0), axis(1, 1, 1, 1, 0, 300));
+  test(1, 64, 64, axis(8, 2, 1, 1, 0, 0), axis(8, 2, 1, std::int64_t{1} << 20, std::int64_t{1} << 20, 3));
   for (std::int64_t i = 0; i < cases; ++i) {
     const auto drawn = [] {
       const std::int64_t kernel = pick<std::int64_t>({1, 1, 2, 3, 3, 5}), dilation = pick<std::int64_t>({1, 1, 2, 12});
@@ -558,6 +562,41 @@ void testBf16Convolutions(int threads, int otherThreads, std::int64_t cases) {
       std::printf("FAILED: no bf16 %s\n", name.c_str());
       ++failures;
     }
+}
+
+// What is not finite reaches the same results of bf16 for any number of threads.
+void testBf16Infinities(int threads, int otherThreads) {
+  const auto cpu = makeCpuDevice(Precision::bf16, threads), other = makeCpuDevice(Precision::bf16, otherThreads);
+  const auto blocked = cpu->activationLayout(64, false);
+  const Axis rows{1, 1, 1, 1, 1, 0, 0}, columns{100, 100, 3, 1, 40, 40, 40};
+  const std::int64_t in = 48, out = 64, taps = 3;
+  const ConvolutionCase convolution{windowFields(1, in, rows, columns), out, 1};
+  const auto layouts = cpu->weightLayouts(convolution.kernel(KernelKind::convolutionForward, blocked, blocked, Layout::plain));
+  Buffer plainWeights = random(out * in * taps);
+  plainWeights.data()[2] = std::numeric_limits<float>::infinity();
+  Buffer weights(static_cast<std::size_t>(weightElements(layouts.forward, out, in, 1, taps, 1)) * sizeof(float));
+  run(*cpu, {KernelKind::castWeights, {real(out), real(in), 1, real(taps), 1, code(Layout::plain), code(layouts.forward)}},
+      {plainWeights.operand(), weights.operand()});
+  const Buffer x = randomBf16(in * 100), dy = randomBf16(out * 100), bias = random(out);
+  reinterpret_cast<Bfloat16*>(dy.operand().address)[99 * channelBlock(blocked)] = std::numeric_limits<float>::quiet_NaN();
+  const auto compare = [&](const Kernel& kernel, const std::vector<Operand>& operands, std::size_t place, std::size_t floats) {
+    const auto launched = [&](Device& device) {
+      Buffer result(floats * sizeof(float));
+      const Buffer scratch(device.scratchBytes(kernel)), biasGradient(static_cast<std::size_t>(out) * sizeof(float));
+      std::vector<Operand> all = operands;
+      all[place] = result.operand();
+      if (kernel.kind == KernelKind::convolutionBackwardWeights) all[3] = biasGradient.operand();
+      all.push_back(scratch.operand());
+      run(device, kernel, all);
+      return result;
+    };
+    const Buffer found = launched(*cpu), again = launched(*other);
+    if (std::memcmp(found.data(), again.data(), floats * sizeof(float)) != 0) fail(kernel, "what is not finite depends on the number of threads");
+  };
+  compare(convolution.kernel(KernelKind::convolutionForward, blocked, blocked, layouts.forward), {x.operand(), weights.operand(), bias.operand(), {}}, 3,
+          static_cast<std::size_t>(out) * 100 / 2);
+  compare(convolution.kernel(KernelKind::convolutionBackwardWeights, blocked, blocked, layouts.stored), {x.operand(), dy.operand(), {}, {}}, 2,
+          static_cast<std::size_t>(weightElements(layouts.stored, out, in, 1, taps, 1)));
 }
 
 // In bf16, of images of few channels, one plane each.
@@ -858,6 +897,7 @@ int main(int count, char** arguments) {
   testLongSums(devices);
   testLongPlainSums(devices, otherThreads);
   testBf16Convolutions(devices.threads, otherThreads.threads, cases);
+  testBf16Infinities(devices.threads, otherThreads.threads);
   testBf16FewChannels(devices.threads, cases);
   testLargeWeights(devices);
   testLargeWinograd(devices);

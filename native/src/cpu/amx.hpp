@@ -1,12 +1,15 @@
 // The matrix registers of Intel's AMX: eight, of up to 16 rows of 64 bytes, each a thread's own. By
-// assembly, since compilers before GCC 13 move stores past the intrinsics that read them.
+// the bytes of instructions, which assemblers before binutils 2.36 do not know; compilers before
+// GCC 13 move stores past intrinsics that read them.
 #pragma once
 #include <array>
 #include <cstdint>
+
+#if defined(__x86_64__) && defined(__linux__)
+#define TILEFOLD_AMX
+#endif
 #ifdef TILEFOLD_EMULATED_AMX
 #include <cstring>
-
-#include "../kernels/bfloat16.hpp"
 #endif
 
 namespace tilefold::cpu::amx {
@@ -17,8 +20,8 @@ constexpr std::array<std::uint8_t, 8> wholeRows{rowBytes, rowBytes, rowBytes, ro
 #ifdef TILEFOLD_EMULATED_AMX
 
 struct Register {
-  std::int64_t rows = 0, rowBytes = 0;
-  std::array<std::array<std::uint8_t, rowBytes>, registerRows> bytes{};
+  std::int64_t rows = 0, width = 0;
+  alignas(64) std::array<std::array<std::uint8_t, rowBytes>, registerRows> bytes{};
 };
 inline thread_local std::array<Register, 8> registers;
 
@@ -27,7 +30,7 @@ class Registers {
   explicit Registers(const std::array<std::uint8_t, 8>& rows, const std::array<std::uint8_t, 8>& bytes = wholeRows) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       registers[i].rows = rows[i];
-      registers[i].rowBytes = bytes[i];
+      registers[i].width = bytes[i];
     }
   }
   ~Registers() { registers = {}; }
@@ -41,7 +44,7 @@ void load(const void* first, std::int64_t stride) {
   to.bytes = {};
   for (std::int64_t row = 0; row < to.rows; ++row)
     std::memcpy(to.bytes[static_cast<std::size_t>(row)].data(), static_cast<const std::uint8_t*>(first) + row * stride,
-                static_cast<std::size_t>(to.rowBytes));
+                static_cast<std::size_t>(to.width));
 }
 
 template <int From>
@@ -49,7 +52,7 @@ void store(void* first, std::int64_t stride) {
   const Register& from = registers[From];
   for (std::int64_t row = 0; row < from.rows; ++row)
     std::memcpy(static_cast<std::uint8_t*>(first) + row * stride, from.bytes[static_cast<std::size_t>(row)].data(),
-                static_cast<std::size_t>(from.rowBytes));
+                static_cast<std::size_t>(from.width));
 }
 
 template <int To>
@@ -57,26 +60,23 @@ void zero() {
   registers[To].bytes = {};
 }
 
+// It touches registers alone, and is not watched, or it would take most of the tests' time.
 template <int Sums, int Rows, int Columns>
-void multiply() {
-  const auto halvesAt = [](const Register& from, std::int64_t row) {
-    std::array<Bfloat16, rowBytes / 2> halves;
-    std::memcpy(static_cast<void*>(halves.data()), from.bytes[static_cast<std::size_t>(row)].data(), rowBytes);
-    return halves;
-  };
-  for (std::int64_t row = 0; row < registers[Sums].rows; ++row) {
-    std::array<float, registerRows> sums;
-    auto& bytes = registers[Sums].bytes[static_cast<std::size_t>(row)];
-    std::memcpy(sums.data(), bytes.data(), rowBytes);
-    const auto left = halvesAt(registers[Rows], row);
-    for (std::size_t pair = 0; pair < registerRows; ++pair) {
-      const auto right = halvesAt(registers[Columns], static_cast<std::int64_t>(pair));
-      for (std::size_t column = 0; column < registerRows; ++column)
-        for (std::size_t i = 0; i < 2; ++i)
-          sums[column] += static_cast<float>(left[2 * pair + i]) * static_cast<float>(right[2 * column + i]);
-    }
-    std::memcpy(bytes.data(), sums.data(), rowBytes);
-  }
+__attribute__((no_sanitize("address"), no_sanitize("undefined"))) void multiply() {
+  constexpr std::int64_t numbers = rowBytes / 2;
+  const auto* left = reinterpret_cast<const std::uint16_t*>(&registers[Rows].bytes);
+  const auto* right = reinterpret_cast<const std::uint16_t*>(&registers[Columns].bytes);
+  auto* sums = reinterpret_cast<float*>(&registers[Sums].bytes);
+  for (std::int64_t row = 0; row < registers[Sums].rows; ++row)
+    for (std::int64_t pair = 0; pair < registerRows; ++pair)
+      for (std::int64_t column = 0; column < registerRows; ++column)
+        for (std::int64_t i = 0; i < 2; ++i) {
+          const std::uint32_t bits[2] = {std::uint32_t{left[row * numbers + 2 * pair + i]} << 16,
+                                         std::uint32_t{right[pair * numbers + 2 * column + i]} << 16};
+          float factors[2];
+          std::memcpy(factors, bits, sizeof(bits));
+          sums[row * registerRows + column] += factors[0] * factors[1];
+        }
 }
 
 #elif defined(TILEFOLD_AMX)
@@ -97,33 +97,33 @@ class Registers {
       configuration.rowBytes[i] = bytes[i];
       configuration.rows[i] = rows[i];
     }
-    asm volatile("ldtilecfg %0" : : "m"(configuration));
+    asm volatile(".byte 0xc4, 0xe2, 0x78, 0x49, 0x00" : : "a"(&configuration) : "memory");  // ldtilecfg (%rax)
   }
-  ~Registers() { asm volatile("tilerelease"); }
+  ~Registers() { asm volatile(".byte 0xc4, 0xe2, 0x78, 0x49, 0xc0"); }  // tilerelease
   Registers(const Registers&) = delete;
   Registers& operator=(const Registers&) = delete;
 };
 
-// Rows that are `stride` bytes apart.
+// Rows that are `stride` bytes apart: tileloadd (%rax, %rcx), and tilestored.
 template <int To>
 void load(const void* first, std::int64_t stride) {
-  asm volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(first), "r"(stride), "i"(To) : "memory");
+  asm volatile(".byte 0xc4, 0xe2, 0x7b, 0x4b, %c2, 0x08" : : "a"(first), "c"(stride), "i"(0x04 | To << 3) : "memory");
 }
 template <int From>
 void store(void* first, std::int64_t stride) {
-  asm volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(first), "r"(stride), "i"(From) : "memory");
+  asm volatile(".byte 0xc4, 0xe2, 0x7a, 0x4b, %c2, 0x08" : : "a"(first), "c"(stride), "i"(0x04 | From << 3) : "memory");
 }
 
 template <int To>
 void zero() {
-  asm volatile("tilezero %%tmm%c0" : : "i"(To));
+  asm volatile(".byte 0xc4, 0xe2, 0x7b, 0x49, %c0" : : "i"(0xc0 | To << 3));  // tilezero
 }
 
 // Sums [row][column] of float += Rows [row][32] of bf16 * Columns [pair of 32][column][2] of bf16;
-// of fewer than 32 where rows have fewer bytes.
+// of fewer than 32 where rows have fewer bytes: tdpbf16ps.
 template <int Sums, int Rows, int Columns>
 void multiply() {
-  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(Sums), "i"(Rows), "i"(Columns));
+  asm volatile(".byte 0xc4, 0xe2, %c0, 0x5c, %c1" : : "i"((15 - Columns) << 3 | 2), "i"(0xc0 | Sums << 3 | Rows));
 }
 
 #else

@@ -37,8 +37,7 @@ struct Geometry {
   std::vector<Phase> phases;
 
   Geometry(const Convolution& c, bool forward) : sides(sidesOf(c, forward)) {
-    const auto isPointwise = [](const WindowAxis& a) { return a.kernel == 1 && a.stride == 1 && a.padBefore == 0 && a.in == a.out; };
-    if (isPointwise(sides.rows) && isPointwise(sides.columns)) {
+    if (sides.rows.isPointwise() && sides.columns.isPointwise()) {
       sides.columns.in = sides.columns.out = sides.rows.in * sides.columns.in;
       sides.rows.in = sides.rows.out = 1;
     }
@@ -51,7 +50,9 @@ struct Geometry {
       for (std::int64_t tap = 0; tap < axis.kernel; ++tap) {
         const std::int64_t shift = tap * axis.dilation - axis.padBefore;
         if (!forward && (shift - first) % count != 0) continue;
-        phase.taps.push_back({tap, forward ? shift : (first - shift) / count});
+        const std::int64_t offset = forward ? shift : (first - shift) / count;
+        // Taps so far out that no result of a row reads the image are left out.
+        if (offset < sides.operandWidth() && (columns - 1) * operandStep + offset >= 0) phase.taps.push_back({tap, offset});
       }
       phases.push_back(phase);
     }
@@ -79,37 +80,63 @@ struct Geometry {
   }
 };
 
-// How results are shared: jobs take bands of rows of an image, or parts of those rows, or where
-// there are few, a part of the blocks of channels. (A block of a band is summed whole by one job,
-// in one order.)
+// How results are shared: jobs take bands of rows of an image, or segments of those rows, or where
+// there are few, a part of the blocks of channels. Which results are summed together, and in which
+// order, is the same for any number of jobs.
 struct Division {
-  std::int64_t images, height, columns, pairs, blocks;
+  std::int64_t images, height, pairs, blocks;
+  std::int64_t groupSize, groupPairs;  // neighbouring results of a row, summed in pairs of groups
   std::int64_t bands = 1, segments = 1, parts = 1;
-  std::int64_t pairsAtOnce, rowsRead = 0;
+  std::int64_t pairsAtOnce, rowsRead = 0, segmentColumns = 0;
 
   Division(const Convolution& c, const Geometry& g, int threads)
       : images(c.batch),
         height(g.sides.resultHeight()),
-        columns(g.columns),
         pairs(ceilDivide(g.sides.operand.blocks(), 2)),
-        blocks(ceilDivide(g.sides.result.blocks(), blocksAtOnce)) {
+        blocks(ceilDivide(g.sides.result.blocks(), blocksAtOnce)),
+        groupSize(ceilDivide(g.columns, ceilDivide(g.columns, amx::registerRows))),
+        groupPairs(ceilDivide(ceilDivide(g.columns, groupSize), groupsAtOnce)) {
     const std::int64_t few = std::min(height, fewRows);
+    const auto widthOf = [&](std::int64_t parts) { return ceilDivide(groupPairs, parts) * groupsAtOnce * groupSize; };
     const auto bytes = [&](std::int64_t rows, std::int64_t width) {
       return checkedMultiply(checkedMultiply(rowsReadBy(g, rows), g.columnsRead(width)), checkedMultiply(pairs, amx::rowBytes));
     };
-    while (ceilDivide(columns, segments) > fewColumns && bytes(few, ceilDivide(columns, segments)) > packedBytes) ++segments;
+    while (segments < groupPairs && widthOf(segments) > fewColumns && bytes(few, widthOf(segments)) > packedBytes) ++segments;
     bands = ceilDivide(height, few);
-    while (bands > 1 && bytes(ceilDivide(height, bands - 1), ceilDivide(columns, segments)) <= packedBytes) --bands;
+    while (bands > 1 && bytes(ceilDivide(height, bands - 1), widthOf(segments)) <= packedBytes) --bands;
     shareAmong(threads);
-    const std::int64_t perPair = bytes(ceilDivide(height, bands), ceilDivide(columns, segments)) / pairs;
+    const std::int64_t perPair = bytes(ceilDivide(height, bands), widthOf(segments)) / pairs;
     pairsAtOnce = std::clamp<std::int64_t>(packedBytes / perPair, 1, pairs);
     for (std::int64_t band = 0; band < bands; ++band)
       rowsRead = std::max(rowsRead, static_cast<std::int64_t>(g.rowsRead(shareOf(height, band, bands)).size()));
+    for (std::int64_t segment = 0; segment < segments; ++segment) {
+      const Share columns = columnsOf(g, shareOf(groupPairs, segment, segments));
+      segmentColumns = std::max(segmentColumns, columns.end - columns.begin);
+    }
   }
 
   std::int64_t jobs() const { return images * bands * segments * parts; }
   std::int64_t bandHeight() const { return ceilDivide(height, bands); }
-  std::int64_t segmentColumns() const { return ceilDivide(columns, segments); }
+  // Of a band, in a segment of all phases.
+  std::int64_t groups(const Geometry& g) const {
+    return checkedMultiply(bandHeight() * static_cast<std::int64_t>(g.phases.size()), ceilDivide(groupPairs, segments) * groupsAtOnce);
+  }
+  // Where a group begins among a phase's results: the last one sooner, and sums some results again,
+  // if it would be shorter.
+  std::int64_t begin(std::int64_t columns, std::int64_t group) const {
+    return std::min(group * groupSize, std::max<std::int64_t>(0, columns - groupSize));
+  }
+  // Those whose operands are packed together.
+  Share columnsOf(const Geometry& g, const Share& segment) const {
+    Share columns{g.columns, 0};
+    for (const Phase& phase : g.phases) {
+      const std::int64_t width = g.columnsOf(phase), last = std::min(segment.end * groupsAtOnce, ceilDivide(width, groupSize)) - 1;
+      if (segment.begin * groupsAtOnce > last) continue;
+      columns.begin = std::min(columns.begin, begin(width, segment.begin * groupsAtOnce));
+      columns.end = std::max(columns.end, begin(width, last) + groupSize);
+    }
+    return columns.begin < columns.end ? columns : Share{0, 1};
+  }
 
  private:
   static std::int64_t rowsReadBy(const Geometry& g, std::int64_t rows) {
@@ -125,7 +152,7 @@ struct Division {
     const std::int64_t multiple = threads / std::gcd(others, threads);
     if (roundUp(bands, multiple) <= height)
       bands = roundUp(bands, multiple);
-    else if (const std::int64_t wanted = roundUp(segments, threads / std::gcd(images * bands, threads)); wanted <= columns / amx::registerRows)
+    else if (const std::int64_t wanted = roundUp(segments, threads / std::gcd(images * bands, threads)); wanted <= groupPairs)
       segments = wanted;
     else if (others * bands < threads)
       parts = std::min(threads / (others * bands), blocks);
@@ -153,18 +180,17 @@ class Job {
       : g_(g),
         d_(d),
         part_(shareOf(d.blocks, index % d.parts, d.parts)),
-        columns_(shareOf(d.columns, index / d.parts % d.segments, d.segments)),
+        segment_(shareOf(d.groupPairs, index / d.parts % d.segments, d.segments)),
+        columns_(d.columnsOf(g, segment_)),
         rows_(shareOf(d.height, index / d.parts / d.segments % d.bands, d.bands)),
         image_(index / d.parts / d.segments / d.bands),
         rowsRead_(g.rowsRead(rows_)) {
-    const std::int64_t width = columns_.end - columns_.begin;
-    groupSize_ = ceilDivide(width, ceilDivide(width, amx::registerRows));
     for (std::int64_t y = rows_.begin; y < rows_.end; ++y)
       for (const Phase& phase : g.phases) listGroups(y, phase);
   }
 
   void run(const Bfloat16* operand, const Bfloat16* weights, const float* bias, float slope, Bfloat16* result, Bfloat16* packed, float* sums) const {
-    const auto rows = static_cast<std::uint8_t>(groupSize_);
+    const auto rows = static_cast<std::uint8_t>(d_.groupSize);
     const amx::Registers registers({rows, rows, rows, rows, rows, rows, amx::registerRows, amx::registerRows});
     for (std::int64_t first = 0; first < d_.pairs; first += d_.pairsAtOnce) {
       const Share pairs{first, std::min(first + d_.pairsAtOnce, d_.pairs)};
@@ -183,12 +209,10 @@ class Job {
 
  private:
   void listGroups(std::int64_t y, const Phase& phase) {
-    const std::int64_t end = std::min(columns_.end, g_.columnsOf(phase)), width = end - columns_.begin;
-    if (width <= 0) return;
-    const std::int64_t results = std::min(groupSize_, width), count = ceilDivide(width, groupSize_);
-    // The last group begins sooner, and sums some results again, if it would be shorter.
-    const auto begin = [&](std::int64_t group) { return columns_.begin + std::min(group * groupSize_, width - results); };
-    for (std::int64_t group = 0; group < count; group += groupsAtOnce) {
+    const std::int64_t width = g_.columnsOf(phase), results = std::min(d_.groupSize, width);
+    const std::int64_t count = std::min(segment_.end * groupsAtOnce, ceilDivide(width, d_.groupSize));
+    const auto begin = [&](std::int64_t group) { return d_.begin(width, group); };
+    for (std::int64_t group = segment_.begin * groupsAtOnce; group < count; group += groupsAtOnce) {
       Groups groups{std::min<std::int64_t>(groupsAtOnce, count - group), groupCount_, {}, results, phase.step * g_.sides.result.pixelStride, 0,
                     taps_.size(), 0};
       groupCount_ += groups.count;
@@ -228,7 +252,7 @@ class Job {
     for (std::int64_t pair = pairs.begin; pair < pairs.end; ++pair)
       for (const std::int64_t row : rowsRead_) {
         const Bfloat16* first = operand + image_ * from.batchStride + 2 * pair * from.blockStride + row * from.rowStride + begin * from.pixelStride;
-        const std::int64_t before = std::min(begin - left, width);
+        const std::int64_t before = std::clamp<std::int64_t>(begin - left, 0, width);
         packBlocks(nullptr, nullptr, before, to);
         packBlocks(first, 2 * pair + 1 < from.blocks() ? first + from.blockStride : nullptr, end - begin, to + before * amxRow);
         packBlocks(nullptr, nullptr, width - before - (end - begin), to + (before + end - begin) * amxRow);
@@ -250,7 +274,7 @@ class Job {
     if (pairs.begin == 0)
       forSums([](auto at) { amx::zero<decltype(at)::value>(); });
     else
-      forSums([&](auto at) { amx::load<decltype(at)::value>(kept + at * amxSums, sumBytes); });
+      forSums([&](auto at) { amx::load<decltype(at)::value>(kept + (at / groupsAtOnce * Count + at % groupsAtOnce) * amxSums, sumBytes); });
     const std::int64_t taps = g_.sides.rows.kernel * g_.sides.columns.kernel;
     const std::int64_t packedPair = static_cast<std::int64_t>(rowsRead_.size()) * columnsRead() * amxRow;
     const std::int64_t blockMatrices = d_.pairs * taps * amxMatrix, stride = g_.operandStep * amx::rowBytes;
@@ -272,7 +296,7 @@ class Job {
           if constexpr (Count == 2) amx::multiply<3, 5, 7>();
         }
       }
-    if (pairs.end < d_.pairs) return forSums([&](auto at) { amx::store<decltype(at)::value>(kept + at * amxSums, sumBytes); });
+    if (pairs.end < d_.pairs) return forSums([&](auto at) { amx::store<decltype(at)::value>(kept + (at / groupsAtOnce * Count + at % groupsAtOnce) * amxSums, sumBytes); });
     forSums([&](auto at) {
       alignas(64) std::array<float, amxSums> sum;
       amx::store<decltype(at)::value>(sum.data(), sumBytes);
@@ -284,8 +308,8 @@ class Job {
 
   const Geometry& g_;
   const Division& d_;
-  Share part_, columns_, rows_;
-  std::int64_t image_, groupSize_, groupCount_ = 0;
+  Share part_, segment_, columns_, rows_;
+  std::int64_t image_, groupCount_ = 0;
   std::vector<std::int64_t> rowsRead_;
   std::vector<Groups> groups_;
   std::vector<Tap> taps_;
@@ -296,14 +320,11 @@ struct ScratchLayout {
   std::int64_t packed, bytes;
 
   ScratchLayout(const Geometry& g, const Division& d) {
-    // Of a job that is as large as any in all it holds.
-    const std::int64_t row = checkedMultiply(g.columnsRead(d.segmentColumns()), amx::rowBytes);
+    const std::int64_t row = checkedMultiply(g.columnsRead(d.segmentColumns), amx::rowBytes);
     packed = checkedMultiply(checkedMultiply(d.pairsAtOnce, d.rowsRead), row);
     bytes = packed;
-    if (d.pairsAtOnce == d.pairs) return;
-    const auto phases = static_cast<std::int64_t>(g.phases.size());
-    const std::int64_t groups = checkedMultiply(d.bandHeight() * phases, ceilDivide(d.segmentColumns(), amx::registerRows));
-    bytes = checkedAdd(bytes, checkedMultiply(checkedMultiply(ceilDivide(d.blocks, d.parts), groups), blocksAtOnce * amxSums * 4));
+    if (d.pairsAtOnce < d.pairs)
+      bytes = checkedAdd(bytes, checkedMultiply(checkedMultiply(ceilDivide(d.blocks, d.parts), d.groups(g)), blocksAtOnce * amxSums * 4));
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include "../kernels/layout.hpp"
 #include "../kernels/rectifier.hpp"
+#include "amx.hpp"
 #if defined(TILEFOLD_AMX) && !defined(TILEFOLD_EMULATED_AMX)
 #include "pair_instructions.hpp"
 #ifndef __clang__

@@ -18,6 +18,7 @@ namespace {
 constexpr std::int64_t packedElements = 512 * 1024 / static_cast<std::int64_t>(sizeof(Bfloat16));
 constexpr std::int64_t leastPixels = 1024, mostPixels = 2048;  // of a strip: fewer add too often to what is summed
 constexpr std::int64_t widest = 256;                          // so that rows above each other are packed once
+constexpr std::int64_t timesFaster = 8;                       // than what all threads share, where there are fewer matrices than threads
 constexpr int sourcesAtOnce = 2, blocksAtOnce = 2;            // of which registers hold the sums
 
 // The strips of all images, and what a thread packs of one.
@@ -26,7 +27,7 @@ struct Strips {
   std::int64_t inBlocks, outBlocks, inParts = 1, outParts = 1;  // which threads share
   std::int64_t height, width, paddedWidth;
   // Packed, of the source: a row of each lane; all lanes, for each tap of the columns where strides
-  // give each pixels of its own; and how many rows, from those of one tap to those of the one below
+  // or distances give each pixels of its own; and how many rows, from those of one tap to those of the one below
   // it, and in all.
   std::int64_t lane, copies, row, rowStep, sourceRows, sourceBlock, sourceBlocks;
   std::int64_t gradientRow, gradientElements;
@@ -40,7 +41,7 @@ struct Strips {
     paddedWidth = roundUp(ceilDivide(columns.out, ceilDivide(columns.out, most)), amxRow);
     width = std::min(paddedWidth, columns.out);
     height = std::clamp<std::int64_t>(pixels / paddedWidth, 1, rows.out);
-    copies = columns.stride == 1 ? 1 : columns.kernel;
+    copies = columns.stride == 1 && reach() <= paddedWidth ? 1 : columns.kernel;
     lane = copies > 1 ? paddedWidth : roundUp(checkedAdd(paddedWidth, reach()), amxRow);
     // Rows 16 of which would fall into the same few sets of the first cache are made longer.
     if (lane % (16 * amxRow) == 0) lane += amxRow;
@@ -193,6 +194,8 @@ class Job {
             for (std::int64_t out = outs.begin; out < outs.end; ++out, own += matrices) std::fill_n(own, amxSums, 0.0F);
           continue;
         }
+        // Which sources go together depends on the threads: none may multiply more zeros for it.
+        if (count > 0 && (sources[0].steps.begin != steps.begin || sources[0].steps.end != steps.end)) flush();
         const std::int64_t row = lines.begin * rows.stride + tap * s_.rowStep;
         sources[static_cast<std::size_t>(count++)] = {packedSource_ + (in - ins.begin) * s_.sourceBlock + row * s_.row + s_.tapAt(column), own, steps};
         if (count == sourcesAtOnce) flush();
@@ -223,8 +226,7 @@ class Job {
       else
         amx::zero<decltype(at)::value>();
     });
-    Share steps = sources[0].steps;
-    if constexpr (Sources == 2) steps = {std::min(steps.begin, sources[1].steps.begin), std::max(steps.end, sources[1].steps.end)};
+    const Share steps = sources[0].steps;
     const std::int64_t blockElements = s_.height * s_.gradientRow, laneBytes = s_.lane * static_cast<std::int64_t>(sizeof(Bfloat16));
     for (std::int64_t line = lines.begin; line < lines.end; ++line) {
       const Bfloat16* gradient = packedGradient_ + (firstOut - outs_.begin) * blockElements + line * s_.gradientRow;
@@ -260,7 +262,7 @@ class Job {
 bool fitsAmxWeightGradient(KernelKind kind, const Convolution& c, int threads) {
   return kind == KernelKind::convolutionBackwardWeights && multipliesMatrices() && c.groups == 1 && c.sourceLayout == Layout::nChw16c &&
          c.destinationLayout == Layout::nChw16c && c.weightLayout == Layout::OIhw16i16o &&
-         ceilDivide(c.inChannels, amxLanes) * ceilDivide(c.outChannels, amxLanes) >= threads;
+         ceilDivide(c.inChannels, amxLanes) * ceilDivide(c.outChannels, amxLanes) * timesFaster >= threads;
 }
 
 std::size_t amxWeightGradientScratchBytes(const Convolution& c, int threads) {

@@ -20,8 +20,7 @@ struct GradientAxes {
   PixelsApart source, gradient;
 
   explicit GradientAxes(const Convolution& c) : images(c.batch), rows(rowsOf(c)), columns(columnsOf(c)) {
-    const auto isPointwise = [](const WindowAxis& a) { return a.kernel == 1 && a.stride == 1 && a.padBefore == 0 && a.in == a.out; };
-    const bool isFlat = isPointwise(rows) && isPointwise(columns);
+    const bool isFlat = rows.isPointwise() && columns.isPointwise();
     if (isFlat) {
       columns.in = columns.out = rows.in * columns.in;
       rows.in = rows.out = 1;

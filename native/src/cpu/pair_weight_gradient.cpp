@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "bias.hpp"
-#include "convolution_sides.hpp"
 #include "gradient_axes.hpp"
 #include "pair_loops.hpp"
 #include "parallel.hpp"

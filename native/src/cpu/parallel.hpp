@@ -1,4 +1,5 @@
-// Static schedules only: for a given number of threads every sum is formed in the same order.
+// Static schedules only: for a given number of threads every sum is formed in the same order. What
+// a thread of a team runs has that thread alone, whatever levels OpenMP allows: scratch is for it.
 #pragma once
 #include <omp.h>
 
@@ -10,7 +11,7 @@ namespace tilefold::cpu {
 // body(index) for index 0 .. count - 1.
 template <class Body>
 void parallelFor(std::int64_t count, const Body& body) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (!omp_in_parallel())
   for (std::int64_t index = 0; index < count; ++index) body(index);
 }
 
@@ -20,14 +21,14 @@ template <class Body>
 void parallelRanges(std::int64_t count, std::int64_t grain, const Body& body) {
   const std::int64_t ranges = (count + grain - 1) / grain;
   if (ranges <= 1) return body(0, count);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (!omp_in_parallel())
   for (std::int64_t range = 0; range < ranges; ++range) body(range * grain, std::min(count, (range + 1) * grain));
 }
 
 // body(member, members) on every thread at once.
 template <class Body>
 void parallelTeam(const Body& body) {
-#pragma omp parallel
+#pragma omp parallel if (!omp_in_parallel())
   body(static_cast<std::int64_t>(omp_get_thread_num()), static_cast<std::int64_t>(omp_get_num_threads()));
 }
 

@@ -1,7 +1,10 @@
 #ifdef __x86_64__
+#ifdef __linux__
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
 
+#include <cstdlib>
 #include <dnnl.hpp>
 
 #include "processor.hpp"
@@ -46,7 +49,7 @@ bool has(dnnl::cpu_isa wanted) {
   return (isa & all) == all;
 }
 
-#if defined(TILEFOLD_AMX) && !defined(TILEFOLD_EMULATED_AMX)
+#if defined(__linux__) && !defined(TILEFOLD_EMULATED_AMX)
 // Linux saves the matrix registers of the processes alone that ask for it, for all their threads.
 bool isAllowedMatrices() {
   constexpr int requestPermission = 0x1023, matrixRegisters = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
@@ -65,13 +68,13 @@ bool multipliesPairs() { return multipliesBf16() && !multipliesMatrices(); }
 
 bool multipliesMatrices() {
 #ifdef TILEFOLD_EMULATED_AMX
-  return machineBlock() == 16;
-#elif defined(TILEFOLD_AMX)
+  static const bool does = machineBlock() == 16 && std::getenv("TILEFOLD_EMULATED_AMX") != nullptr;
+#elif defined(__linux__)
   static const bool does = has(dnnl::cpu_isa::avx512_core_amx) && isAllowedMatrices();
-  return does;
 #else
-  return false;
+  static const bool does = false;
 #endif
+  return does;
 }
 
 std::int64_t machineBlock() {

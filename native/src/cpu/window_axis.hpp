@@ -17,6 +17,8 @@ struct TapRange {
 struct WindowAxis {
   std::int64_t in, out, kernel, stride, dilation, padBefore;
 
+  // Whether each input meets one output alone, and the other way round.
+  bool isPointwise() const { return kernel == 1 && stride == 1 && padBefore == 0 && in == out; }
   TapRange range(std::int64_t tap) const {
     const std::int64_t shift = tap * dilation - padBefore;
     const std::int64_t begin = shift < 0 ? (-shift + stride - 1) / stride : 0;
