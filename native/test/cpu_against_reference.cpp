@@ -10,12 +10,12 @@
 #include <map>
 #include <string>
 
-#include "../src/program/check_kernel.hpp"
 #include "../src/cpu/cpu_device.hpp"
 #include "../src/cpu/processor.hpp"
 #include "../src/cpu/streaming.hpp"
 #include "../src/kernels/bfloat16.hpp"
 #include "../src/kernels/kernel_fields.hpp"
+#include "../src/program/check_kernel.hpp"
 #include "../src/program/operand.hpp"
 #include "../src/reference/device.hpp"
 #include "guarded_buffer.hpp"
@@ -32,7 +32,8 @@ std::string describe(const Kernel& kernel) {
   const KernelInfo& info = kernelInfo(kernel.kind);
   std::string text = info.name;
   for (std::size_t i = 0; i < kernel.fields.size(); ++i)
-    text += std::string(i == 0 ? ": " : ", ") + (i < info.fields.size() ? info.fields[i] : "") + " " + std::to_string(static_cast<long long>(kernel.fields[i]));
+    text += std::string(i == 0 ? ": " : ", ") + (i < info.fields.size() ? info.fields[i] : "") + " " +
+            std::to_string(static_cast<long long>(kernel.fields[i]));
   return text;
 }
 
@@ -424,7 +425,8 @@ void testLongPlainSums(Devices& devices, Devices& otherThreads) {
         {dw.operand(), expected.operand()});
     expectClose(kernel, "weightGradient", found, expected, 5e-8);
     expectClose(kernel, "biasGradient", foundDb, db, 5e-8);
-    if (std::memcmp(found.data(), again.data(), found.size() * sizeof(float)) != 0) fail(kernel, "its result depends on the number of threads");
+    if (std::memcmp(found.data(), again.data(), found.size() * sizeof(float)) != 0)
+      fail(kernel, "its result depends on the number of threads");
   };
   const Axis stem = axis(1024, 7, 2, 1, 3);
   test(1, 3, 2, stem, stem);
@@ -449,7 +451,9 @@ Buffer toFloats(const Buffer& bf16) {
 }
 
 // Sums that differ in their last digits seldom round differently: of few, one does.
-double bf16Tolerance(const Shape& results) { return std::max(6e-4, 8e-3 / std::sqrt(static_cast<double>(results.elements(Layout::plain)))); }
+double bf16Tolerance(const Shape& results) {
+  return std::max(6e-4, 8e-3 / std::sqrt(static_cast<double>(results.elements(Layout::plain))));
+}
 
 // In bf16, summed in float: strips of rows and of parts of rows, odd widths, strides over rows,
 // unread taps, taps far apart, images of one row each, more channels than are packed at once, and
@@ -459,7 +463,8 @@ void testBf16Convolutions(int threads, int otherThreads, std::int64_t cases) {
   const auto cpu = makeCpuDevice(Precision::bf16, threads), other = makeCpuDevice(Precision::bf16, otherThreads);
   const auto reference = makeReferenceDevice(Precision::bf16);
   const auto blocked = cpu->activationLayout(64, false);
-  const auto axis = [](std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t before, std::int64_t after) {
+  const auto axis = [](std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t before,
+                       std::int64_t after) {
     return Axis{in, (in + before + after - (kernel - 1) * dilation - 1) / stride + 1, kernel, stride, dilation, before, after};
   };
   const auto test = [&](std::int64_t batch, std::int64_t in, std::int64_t out, const Axis& rows, const Axis& columns) {
@@ -471,7 +476,8 @@ void testBf16Convolutions(int threads, int otherThreads, std::int64_t cases) {
     const auto ofBlocks = [&](const Shape& s) { return Buffer(static_cast<std::size_t>(s.elements(blocked)) * sizeof(Bfloat16)); };
     const auto inBlocks = [&](const Shape& s, const Buffer& of) {
       Buffer result = ofBlocks(s);
-      run(*cpu, {KernelKind::reorderActivation, {real(s.batch), real(s.channels), real(s.height), real(s.width), code(plain), code(blocked)}},
+      run(*cpu,
+          {KernelKind::reorderActivation, {real(s.batch), real(s.channels), real(s.height), real(s.width), code(plain), code(blocked)}},
           {of.operand(), result.operand()});
       return result;
     };
@@ -513,7 +519,8 @@ void testBf16Convolutions(int threads, int otherThreads, std::int64_t cases) {
     run(*reference, convolution.kernel(KernelKind::convolutionForward, plain, plain, plain),
         {x.operand(), plainW.operand(), bias.operand(), y.operand(), {}});
     checkActivation(convolution.kernel(KernelKind::convolutionForward, blocked, blocked, layouts.forward),
-                    {blockedX.operand(), inLayout(KernelKind::castWeights, w, layouts.forward).operand(), bias.operand(), {}}, 3, destination, y);
+                    {blockedX.operand(), inLayout(KernelKind::castWeights, w, layouts.forward).operand(), bias.operand(), {}}, 3,
+                    destination, y);
     run(*reference, convolution.kernel(KernelKind::convolutionBackwardData, plain, plain, plain),
         {dy.operand(), plainW.operand(), dx.operand(), {}});
     checkActivation(convolution.kernel(KernelKind::convolutionBackwardData, blocked, blocked, layouts.backwardData),
@@ -549,7 +556,8 @@ void testBf16Convolutions(int threads, int otherThreads, std::int64_t cases) {
   for (std::int64_t i = 0; i < cases; ++i) {
     const auto drawn = [] {
       const std::int64_t kernel = pick<std::int64_t>({1, 1, 2, 3, 3, 5}), dilation = pick<std::int64_t>({1, 1, 2, 12});
-      return randomAxis(kernel, pick<std::int64_t>({1, 1, 2, 3}), dilation, pick<std::int64_t>({0, 1, kernel / 2 * dilation, kernel * dilation + 1}));
+      return randomAxis(kernel, pick<std::int64_t>({1, 1, 2, 3}), dilation,
+                        pick<std::int64_t>({0, 1, kernel / 2 * dilation, kernel * dilation + 1}));
     };
     const std::int64_t in = pick<std::int64_t>({16, 33, 64, 100}), out = pick<std::int64_t>({16, 48, 70});
     test(draw(1, 3), in, out, drawn(), drawn());
@@ -591,12 +599,13 @@ void testBf16Infinities(int threads, int otherThreads) {
       return result;
     };
     const Buffer found = launched(*cpu), again = launched(*other);
-    if (std::memcmp(found.data(), again.data(), floats * sizeof(float)) != 0) fail(kernel, "what is not finite depends on the number of threads");
+    if (std::memcmp(found.data(), again.data(), floats * sizeof(float)) != 0)
+      fail(kernel, "what is not finite depends on the number of threads");
   };
-  compare(convolution.kernel(KernelKind::convolutionForward, blocked, blocked, layouts.forward), {x.operand(), weights.operand(), bias.operand(), {}}, 3,
-          static_cast<std::size_t>(out) * 100 / 2);
-  compare(convolution.kernel(KernelKind::convolutionBackwardWeights, blocked, blocked, layouts.stored), {x.operand(), dy.operand(), {}, {}}, 2,
-          static_cast<std::size_t>(weightElements(layouts.stored, out, in, 1, taps, 1)));
+  compare(convolution.kernel(KernelKind::convolutionForward, blocked, blocked, layouts.forward),
+          {x.operand(), weights.operand(), bias.operand(), {}}, 3, static_cast<std::size_t>(out) * 100 / 2);
+  compare(convolution.kernel(KernelKind::convolutionBackwardWeights, blocked, blocked, layouts.stored), {x.operand(), dy.operand(), {}, {}},
+          2, static_cast<std::size_t>(weightElements(layouts.stored, out, in, 1, taps, 1)));
 }
 
 // In bf16, of images of few channels, one plane each.
@@ -607,7 +616,8 @@ void testBf16FewChannels(int threads, std::int64_t cases) {
   for (std::int64_t i = 0; i < cases; ++i) {
     const auto axis = [] {
       const std::int64_t kernel = pick<std::int64_t>({1, 3, 3, 5, 7});
-      return randomAxis(kernel, pick<std::int64_t>({1, 1, 2, 4}), pick<std::int64_t>({1, 1, 1, 2}), pick<std::int64_t>({0, 1, 3, kernel + 1}));
+      return randomAxis(kernel, pick<std::int64_t>({1, 1, 2, 4}), pick<std::int64_t>({1, 1, 1, 2}),
+                        pick<std::int64_t>({0, 1, 3, kernel + 1}));
     };
     const Axis rows = axis(), columns = axis();
     const std::int64_t batch = draw(1, 2), in = pick<std::int64_t>({1, 2, 3, 3, 4}), out = pick<std::int64_t>({16, 20, 64});
@@ -623,8 +633,8 @@ void testBf16FewChannels(int threads, std::int64_t cases) {
     const auto layout = cpu->weightLayouts(convolution.kernel(KernelKind::convolutionForward, plain, blocked, plain)).forward;
     const Kernel kernel = convolution.kernel(KernelKind::convolutionForward, plain, blocked, layout);
     const auto bytes = [](std::int64_t elements) { return static_cast<std::size_t>(elements) * sizeof(Bfloat16); };
-    const Buffer found(bytes(destination.elements(blocked))), y(bytes(destination.elements(plain))), expected(bytes(destination.elements(blocked))),
-        scratch(cpu->scratchBytes(kernel));
+    const Buffer found(bytes(destination.elements(blocked))), y(bytes(destination.elements(plain))),
+        expected(bytes(destination.elements(blocked))), scratch(cpu->scratchBytes(kernel));
     ++implementations["bf16 of few channels " + cpuImplementationName(Precision::bf16, kernel, threads)];
     run(*cpu, kernel, {x.operand(), weightsIn(layout, w).operand(), bias.operand(), found.operand(), scratch.operand()});
     run(*reference, convolution.kernel(KernelKind::convolutionForward, plain, plain, plain),
@@ -722,7 +732,8 @@ void testMaxPool(Devices& devices) {
     std::pair<Buffer, Buffer> result{Buffer(destination.elements(layout) * sizeof(float)), Buffer(source.elements(layout) * sizeof(float))};
     run(device, forward, {input.operand(), result.first.operand(), indices.operand()});
     run(device, backward, {gradient.operand(), indices.operand(), result.second.operand()});
-    ++implementations["maxPool " + (&device == devices.cpu.get() ? cpuImplementationName(Precision::float32, forward, devices.threads) : "oracle")];
+    ++implementations["maxPool " +
+                      (&device == devices.cpu.get() ? cpuImplementationName(Precision::float32, forward, devices.threads) : "oracle")];
     return result;
   };
   const auto expected = pool(*devices.reference, Layout::plain);

@@ -13,9 +13,9 @@
 namespace tilefold::cpu {
 namespace {
 
-constexpr std::int64_t packedBytes = 768 * 1024;  // of a core's second cache
+constexpr std::int64_t packedBytes = 768 * 1024;      // of a core's second cache
 constexpr std::int64_t fewRows = 4, fewColumns = 64;  // fewer would pack the same pixels too often
-constexpr int blocksAtOnce = 2, groupsAtOnce = 2;  // of which registers hold the sums
+constexpr int blocksAtOnce = 2, groupsAtOnce = 2;     // of which registers hold the sums
 
 // A tap of the columns: result j of a row reads column j * operandStep + offset of the operand.
 struct ColumnTap {
@@ -166,10 +166,10 @@ struct Tap {
 
 // One or two groups of neighbouring results of a row.
 struct Groups {
-  std::int64_t count, first;                        // first: of all groups of a job, in order
-  std::array<std::int64_t, groupsAtOnce> result;    // where the first result of each lies
-  std::int64_t results, step;                       // how many there are of each, elements apart
-  std::int64_t apart;                               // packed pixels, of the two
+  std::int64_t count, first;                      // first: of all groups of a job, in order
+  std::array<std::int64_t, groupsAtOnce> result;  // where the first result of each lies
+  std::int64_t results, step;                     // how many there are of each, elements apart
+  std::int64_t apart;                             // packed pixels, of the two
   std::size_t taps, tapsEnd;
 };
 
@@ -189,7 +189,8 @@ class Job {
       for (const Phase& phase : g.phases) listGroups(y, phase);
   }
 
-  void run(const Bfloat16* operand, const Bfloat16* weights, const float* bias, float slope, Bfloat16* result, Bfloat16* packed, float* sums) const {
+  void run(const Bfloat16* operand, const Bfloat16* weights, const float* bias, float slope, Bfloat16* result, Bfloat16* packed,
+           float* sums) const {
     const auto rows = static_cast<std::uint8_t>(d_.groupSize);
     const amx::Registers registers({rows, rows, rows, rows, rows, rows, amx::registerRows, amx::registerRows});
     for (std::int64_t first = 0; first < d_.pairs; first += d_.pairsAtOnce) {
@@ -213,11 +214,18 @@ class Job {
     const std::int64_t count = std::min(segment_.end * groupsAtOnce, ceilDivide(width, d_.groupSize));
     const auto begin = [&](std::int64_t group) { return d_.begin(width, group); };
     for (std::int64_t group = segment_.begin * groupsAtOnce; group < count; group += groupsAtOnce) {
-      Groups groups{std::min<std::int64_t>(groupsAtOnce, count - group), groupCount_, {}, results, phase.step * g_.sides.result.pixelStride, 0,
-                    taps_.size(), 0};
+      Groups groups{std::min<std::int64_t>(groupsAtOnce, count - group),
+                    groupCount_,
+                    {},
+                    results,
+                    phase.step * g_.sides.result.pixelStride,
+                    0,
+                    taps_.size(),
+                    0};
       groupCount_ += groups.count;
       for (std::int64_t i = 0; i < groups.count; ++i)
-        groups.result[static_cast<std::size_t>(i)] = y * g_.sides.result.rowStride + (phase.first + begin(group + i) * phase.step) * g_.sides.result.pixelStride;
+        groups.result[static_cast<std::size_t>(i)] =
+            y * g_.sides.result.rowStride + (phase.first + begin(group + i) * phase.step) * g_.sides.result.pixelStride;
       const std::int64_t first = begin(group), last = begin(group + groups.count - 1);
       groups.apart = (last - first) * g_.operandStep;
       listTaps(y, phase, first, last + results - 1);
@@ -251,7 +259,8 @@ class Job {
     const std::int64_t end = std::clamp<std::int64_t>(left + width, begin, g_.sides.operandWidth());
     for (std::int64_t pair = pairs.begin; pair < pairs.end; ++pair)
       for (const std::int64_t row : rowsRead_) {
-        const Bfloat16* first = operand + image_ * from.batchStride + 2 * pair * from.blockStride + row * from.rowStride + begin * from.pixelStride;
+        const Bfloat16* first =
+            operand + image_ * from.batchStride + 2 * pair * from.blockStride + row * from.rowStride + begin * from.pixelStride;
         const std::int64_t before = std::clamp<std::int64_t>(begin - left, 0, width);
         packBlocks(nullptr, nullptr, before, to);
         packBlocks(first, 2 * pair + 1 < from.blocks() ? first + from.blockStride : nullptr, end - begin, to + before * amxRow);
@@ -296,13 +305,16 @@ class Job {
           if constexpr (Count == 2) amx::multiply<3, 5, 7>();
         }
       }
-    if (pairs.end < d_.pairs) return forSums([&](auto at) { amx::store<decltype(at)::value>(kept + (at / groupsAtOnce * Count + at % groupsAtOnce) * amxSums, sumBytes); });
+    if (pairs.end < d_.pairs)
+      return forSums(
+          [&](auto at) { amx::store<decltype(at)::value>(kept + (at / groupsAtOnce * Count + at % groupsAtOnce) * amxSums, sumBytes); });
     forSums([&](auto at) {
       alignas(64) std::array<float, amxSums> sum;
       amx::store<decltype(at)::value>(sum.data(), sumBytes);
       const std::int64_t ownBlock = block * blocksAtOnce + at / 2;
       Bfloat16* first = result + image_ * g_.sides.result.batchStride + ownBlock * g_.sides.result.blockStride;
-      roundSums(sum.data(), bias == nullptr ? nullptr : bias + ownBlock * amxLanes, slope, groups.results, first + groups.result[at % 2], groups.step);
+      roundSums(sum.data(), bias == nullptr ? nullptr : bias + ownBlock * amxLanes, slope, groups.results, first + groups.result[at % 2],
+                groups.step);
     });
   }
 
@@ -355,7 +367,8 @@ Launch compileAmxCorrelation(KernelKind kind, const Convolution& c, int threads)
       std::byte* const own = memory + omp_get_thread_num() * scratch.bytes;
       Job(geometry, division, index)
           .run(elements<const Bfloat16>(operands, 0), elements<const Bfloat16>(operands, 1), bias.empty() ? nullptr : bias.data(), slope,
-               elements<Bfloat16>(operands, forward ? 3 : 2), reinterpret_cast<Bfloat16*>(own), reinterpret_cast<float*>(own + scratch.packed));
+               elements<Bfloat16>(operands, forward ? 3 : 2), reinterpret_cast<Bfloat16*>(own),
+               reinterpret_cast<float*>(own + scratch.packed));
     });
   };
 }

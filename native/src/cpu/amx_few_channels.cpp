@@ -12,8 +12,8 @@
 namespace tilefold::cpu {
 namespace {
 
-constexpr std::int64_t packedBytes = 256 * 1024;  // that should stay in a core's second cache
-constexpr std::int64_t leastRows = 4;             // of a band: fewer would pack the same rows too often
+constexpr std::int64_t packedBytes = 256 * 1024;   // that should stay in a core's second cache
+constexpr std::int64_t leastRows = 4;              // of a band: fewer would pack the same rows too often
 constexpr int blocksAtOnce = 2, groupsAtOnce = 2;  // of which registers hold the sums
 
 // Bands of rows of the results, and the packed rows that one reads: pixels that lie side by side,
@@ -27,12 +27,15 @@ struct Bands {
     const WindowAxis &down = sides.rows, &across = sides.columns;
     row = checkedMultiply((across.out - 1) * across.stride + across.kernel, perPixel);
     const std::int64_t fitting = packedBytes / (row * static_cast<std::int64_t>(sizeof(Bfloat16)));
-    const std::int64_t height = std::clamp<std::int64_t>((fitting - down.kernel * down.dilation) / down.stride, leastRows, down.out + leastRows);
+    const std::int64_t height =
+        std::clamp<std::int64_t>((fitting - down.kernel * down.dilation) / down.stride, leastRows, down.out + leastRows);
     count = std::min(down.out, roundUp(ceilDivide(down.out, height), threads));
     rows = rowsRead(ceilDivide(down.out, count));
   }
 
-  std::int64_t rowsRead(std::int64_t results) const { return (results - 1) * sides.rows.stride + (sides.rows.kernel - 1) * sides.rows.dilation + 1; }
+  std::int64_t rowsRead(std::int64_t results) const {
+    return (results - 1) * sides.rows.stride + (sides.rows.kernel - 1) * sides.rows.dilation + 1;
+  }
   std::int64_t elements() const { return checkedMultiply(rows, row); }
 };
 
@@ -55,7 +58,8 @@ class Job {
     const auto rows = static_cast<std::uint8_t>(groupSize_);
     const auto pairs = static_cast<std::uint8_t>(kernelRow() / 2), bytes = static_cast<std::uint8_t>(2 * kernelRow());
     constexpr auto whole = static_cast<std::uint8_t>(amx::rowBytes);
-    const amx::Registers registers({rows, rows, rows, rows, rows, rows, pairs, pairs}, {whole, whole, whole, whole, bytes, bytes, whole, whole});
+    const amx::Registers registers({rows, rows, rows, rows, rows, rows, pairs, pairs},
+                                   {whole, whole, whole, whole, bytes, bytes, whole, whole});
     const std::int64_t groups = ceilDivide(b_.sides.columns.out, groupSize_);
     for (std::int64_t y = rows_.begin; y < rows_.end; ++y)
       for (std::int64_t group = 0; group < groups; group += groupsAtOnce)
@@ -81,8 +85,8 @@ class Job {
     for (std::int64_t row = 0; row < rows; ++row, to += b_.row) {
       if (top_ + row < 0 || top_ + row >= b_.sides.rows.in) continue;
       std::fill_n(to, begin * b_.perPixel, Bfloat16(0));
-      packPlanes(source + image_ * from.batchStride + (top_ + row) * from.rowStride + begin - across.padBefore, from.laneStride, channels_, b_.perPixel,
-                 end - begin, to + begin * b_.perPixel);
+      packPlanes(source + image_ * from.batchStride + (top_ + row) * from.rowStride + begin - across.padBefore, from.laneStride, channels_,
+                 b_.perPixel, end - begin, to + begin * b_.perPixel);
       std::fill(to + end * b_.perPixel, to + b_.row, Bfloat16(0));
     }
   }
@@ -93,7 +97,8 @@ class Job {
     const WindowAxis &down = b_.sides.rows, &across = b_.sides.columns;
     const auto forSums = [](const auto& each) {
       forConstants<0, Blocks>([&](auto of) {
-        forConstants<0, Count>([&](auto at) { each(std::integral_constant<int, decltype(of)::value * groupsAtOnce + decltype(at)::value>{}); });
+        forConstants<0, Count>(
+            [&](auto at) { each(std::integral_constant<int, decltype(of)::value * groupsAtOnce + decltype(at)::value>{}); });
       });
     };
     forSums([](auto sum) { amx::zero<decltype(sum)::value>(); });

@@ -38,8 +38,8 @@ TILEFOLD_PAIRS inline __m256i blockAt(const Bfloat16* address) { return _mm256_l
 
 // Two neighbouring pixels of a block as words [lane] of two.
 TILEFOLD_PAIRS inline __m512i pairAt(const Bfloat16* address) {
-  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18,
-                                         2, 17, 1, 16, 0);
+  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3,
+                                         18, 2, 17, 1, 16, 0);
   return _mm512_permutexvar_epi16(order, _mm512_loadu_si512(address));
 }
 
@@ -101,7 +101,8 @@ TILEFOLD_PAIRS void packPlanes(const Bfloat16* first, std::int64_t planeStride, 
     const __m512i low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
     const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
     for (; p + 16 <= count; p += 16) {
-      const auto planeAt = [&](std::int64_t c) TILEFOLD_PAIRS { return c < channels ? blockAt(first + c * planeStride + p) : _mm256_setzero_si256(); };
+      const auto planeAt = [&](std::int64_t c)
+                               TILEFOLD_PAIRS { return c < channels ? blockAt(first + c * planeStride + p) : _mm256_setzero_si256(); };
       const __m512i front = pairOf(planeAt(0), planeAt(1)), back = pairOf(planeAt(2), planeAt(3));
       _mm512_storeu_si512(pixels + p * 4, _mm512_permutex2var_epi32(front, low, back));
       _mm512_storeu_si512(pixels + p * 4 + amxRow, _mm512_permutex2var_epi32(front, high, back));
@@ -114,15 +115,15 @@ TILEFOLD_PAIRS void packPairsOfPixels(const Bfloat16* first, std::int64_t count,
   std::int64_t p = 0;
   for (; p + 2 <= count; p += 2) _mm512_storeu_si512(rows + p * amxLanes, pairAt(first + p * amxLanes));
   for (; p < padded; p += 2)
-    _mm512_storeu_si512(rows + p * amxLanes, p < count ? pairOf(blockAt(first + p * amxLanes), _mm256_setzero_si256()) : _mm512_setzero_si512());
+    _mm512_storeu_si512(rows + p * amxLanes,
+                        p < count ? pairOf(blockAt(first + p * amxLanes), _mm256_setzero_si256()) : _mm512_setzero_si512());
 }
 
 TILEFOLD_PAIRS void packPixels(const Bfloat16* first, std::int64_t step, std::int64_t begin, std::int64_t end, std::int64_t count,
                                Bfloat16* rows, std::int64_t rowStride) {
   for (std::int64_t p = 0; p < count; p += amxRow, rows += amxRow) {
-    const auto pixelAt = [&](std::int64_t i) TILEFOLD_PAIRS {
-      return i >= begin && i < end ? blockAt(first + i * step) : _mm256_setzero_si256();
-    };
+    const auto pixelAt = [&](std::int64_t i)
+                             TILEFOLD_PAIRS { return i >= begin && i < end ? blockAt(first + i * step) : _mm256_setzero_si256(); };
     if (step == amxLanes && p >= begin && p + amxRow <= end)
       packTransposed([&](int pair) TILEFOLD_PAIRS { return pairAt(first + (p + 2 * pair) * amxLanes); }, rows, rowStride);
     else

@@ -8,10 +8,10 @@
 
 namespace tilefold::cpu {
 
-constexpr std::int64_t amxLanes = 16;                        // channels of a block, and of a row of sums
-constexpr std::int64_t amxRow = 2 * amxLanes;                // numbers of bf16 in a row
-constexpr std::int64_t amxMatrix = amxRow * amxLanes;        // in a register
-constexpr std::int64_t amxSums = amxLanes * amxLanes;        // floats in a register
+constexpr std::int64_t amxLanes = 16;                  // channels of a block, and of a row of sums
+constexpr std::int64_t amxRow = 2 * amxLanes;          // numbers of bf16 in a row
+constexpr std::int64_t amxMatrix = amxRow * amxLanes;  // in a register
+constexpr std::int64_t amxSums = amxLanes * amxLanes;  // floats in a register
 
 // Rows of two blocks' lanes for each of `count` pixels; zeros for a block that is null.
 void packBlocks(const Bfloat16* first, const Bfloat16* second, std::int64_t count, Bfloat16* rows);

@@ -1,13 +1,12 @@
 #include "amx_weight_gradient.hpp"
 
 #include <array>
-#include <limits>
 
 #include "amx.hpp"
 #include "amx_loops.hpp"
 #include "bias.hpp"
 #include "constants.hpp"
-#include "gradient_axes.hpp"
+#include "gradient_strips.hpp"
 #include "parallel.hpp"
 #include "processor.hpp"
 
@@ -17,24 +16,22 @@ namespace {
 // What is packed of either side should stay in a core's second cache.
 constexpr std::int64_t packedElements = 512 * 1024 / static_cast<std::int64_t>(sizeof(Bfloat16));
 constexpr std::int64_t leastPixels = 1024, mostPixels = 2048;  // of a strip: fewer add too often to what is summed
-constexpr std::int64_t widest = 256;                          // so that rows above each other are packed once
-constexpr std::int64_t timesFaster = 8;                       // than what all threads share, where there are fewer matrices than threads
-constexpr int sourcesAtOnce = 2, blocksAtOnce = 2;            // of which registers hold the sums
+constexpr std::int64_t widest = 256;                           // so that rows above each other are packed once
+constexpr std::int64_t timesFaster = 8;                        // than what all threads share, where there are fewer matrices than threads
+constexpr int sourcesAtOnce = 2, blocksAtOnce = 2;             // of which registers hold the sums
 
 // The strips of all images, and what a thread packs of one.
-struct Strips {
-  GradientAxes axes;
-  std::int64_t inBlocks, outBlocks, inParts = 1, outParts = 1;  // which threads share
-  std::int64_t height, width, paddedWidth;
+struct Strips : GradientStrips {
+  std::int64_t paddedWidth;
   // Packed, of the source: a row of each lane; all lanes, for each tap of the columns where strides
-  // or distances give each pixels of its own; and how many rows, from those of one tap to those of the one below
-  // it, and in all.
-  std::int64_t lane, copies, row, rowStep, sourceRows, sourceBlock, sourceBlocks;
+  // or distances give each pixels of its own; and how many rows.
+  std::int64_t lane, copies, row, sourceRows, sourceBlock, sourceBlocks;
   std::int64_t gradientRow, gradientElements;
 
-  Strips(const Convolution& c, int threads)
-      : axes(c), inBlocks(ceilDivide(c.inChannels, amxLanes)), outBlocks(ceilDivide(c.outChannels, amxLanes)) {
-    share(threads);
+  Strips(const Convolution& c, int threads) : GradientStrips(c) {
+    share(threads, [this](double ins, double outs) {
+      return ins * (16 * outs * static_cast<double>(axes.rows.kernel * axes.columns.kernel) + 128) + 64 * outs;
+    });
     const WindowAxis &rows = axes.rows, &columns = axes.columns;
     const std::int64_t pixels = std::clamp(packedElements / (outBlocks * amxLanes), leastPixels, mostPixels);
     const std::int64_t most = std::min(rows.out == 1 ? mostPixels : widest, pixels);
@@ -54,39 +51,11 @@ struct Strips {
     gradientElements = checkedMultiply(ceilDivide(outBlocks, outParts), height * gradientRow);
   }
 
-  std::int64_t jobs() const { return inParts * outParts; }
   std::int64_t jobElements() const { return checkedAdd(gradientElements, checkedMultiply(sourceBlocks, sourceBlock)); }
-  Share insOf(std::int64_t job) const { return shareOf(inBlocks, job % inParts, inParts); }
-  Share outsOf(std::int64_t job) const { return shareOf(outBlocks, job / inParts, outParts); }
-  // Packed, of the source, by so many rows of the gradient: what lies between two taps is left out.
-  std::int64_t rowsRead(std::int64_t count) const { return (count - 1) * axes.rows.stride + (axes.rows.kernel - 1) * rowStep + 1; }
-  std::int64_t sourceRow(std::int64_t packed) const { return packed / rowStep * axes.rows.dilation + packed % rowStep; }
   // Of the columns, from the first tap to the last.
   std::int64_t reach() const { return (axes.columns.kernel - 1) * axes.columns.dilation; }
   // Where a tap's pixels begin in a packed row.
   std::int64_t tapAt(std::int64_t tap) const { return copies > 1 ? tap * amxLanes * lane : tap * axes.columns.dilation; }
-
- private:
-  // So that the thread with the most to do has the least, in cycles: products, and what it packs.
-  void share(int threads) {
-    double least = std::numeric_limits<double>::infinity();
-    for (std::int64_t parts = 1; parts <= std::min<std::int64_t>(threads, inBlocks); ++parts) {
-      const std::int64_t others = std::min(threads / parts, outBlocks);
-      const auto ins = static_cast<double>(ceilDivide(inBlocks, parts)), outs = static_cast<double>(ceilDivide(outBlocks, others));
-      const double taps = static_cast<double>(axes.rows.kernel * axes.columns.kernel);
-      const double cycles = ins * (16 * outs * taps + 128) + 64 * outs;
-      if (cycles >= least) continue;
-      least = cycles;
-      inParts = parts;
-      outParts = others;
-    }
-  }
-};
-
-// One strip of an image: where it begins, and how much of it there is.
-struct Strip {
-  std::int64_t image, top, left, height, width;
-  bool isFirst;
 };
 
 // One source's share in a gradient: packed pixels of a tap, and the matrices that they add to.
@@ -112,15 +81,11 @@ class Job {
   void run() const {
     constexpr auto all = static_cast<std::uint8_t>(amx::registerRows);
     const amx::Registers registers({all, all, all, all, all, all, all, all});
-    const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
-    for (std::int64_t image = 0; image < s_.axes.images; ++image)
-      for (std::int64_t top = 0; top < rows.out; top += s_.height)
-        for (std::int64_t left = 0; left < columns.out; left += s_.width)
-          addStrip({image, top, left, std::min(s_.height, rows.out - top), std::min(s_.width, columns.out - left), image + top + left == 0});
+    s_.forStrips([&](const GradientStrip& strip) { addStrip(strip); });
   }
 
  private:
-  void addStrip(const Strip& strip) const {
+  void addStrip(const GradientStrip& strip) const {
     packGradient(strip);
     for (std::int64_t first = ins_.begin; first < ins_.end; first += s_.sourceBlocks) {
       const Share ins{first, std::min(first + s_.sourceBlocks, ins_.end)};
@@ -131,7 +96,7 @@ class Job {
     }
   }
 
-  void packGradient(const Strip& strip) const {
+  void packGradient(const GradientStrip& strip) const {
     const PixelsApart& apart = s_.axes.gradient;
     Bfloat16* to = packedGradient_;
     for (std::int64_t out = outs_.begin; out < outs_.end; ++out)
@@ -142,13 +107,13 @@ class Job {
       }
   }
 
-  void packSource(const Strip& strip, std::int64_t in, Bfloat16* to) const {
+  void packSource(const GradientStrip& strip, std::int64_t in, Bfloat16* to) const {
     const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
     const PixelsApart& apart = s_.axes.source;
     const std::int64_t first = strip.top * rows.stride - rows.padBefore, count = s_.rowsRead(strip.height);
     for (std::int64_t row = 0; row < count; ++row, to += s_.row) {
       const std::int64_t sourceRow = first + s_.sourceRow(row);
-      if (sourceRow < 0 || sourceRow >= rows.in || !isRead(row)) continue;
+      if (sourceRow < 0 || sourceRow >= rows.in || !s_.isRead(row)) continue;
       const Bfloat16* pixels = source_ + strip.image * apart.image + in * apart.block + sourceRow * apart.row;
       for (std::int64_t copy = 0; copy < s_.copies; ++copy) {
         const std::int64_t at = strip.left * columns.stride + copy * columns.dilation - columns.padBefore;  // the first pixel's column
@@ -160,16 +125,8 @@ class Job {
     }
   }
 
-  // Strides may step over rows.
-  bool isRead(std::int64_t row) const {
-    const WindowAxis& rows = s_.axes.rows;
-    for (std::int64_t tap = 0; tap < rows.kernel; ++tap)
-      if ((row - tap * s_.rowStep) % rows.stride == 0) return true;
-    return false;
-  }
-
   // What one tap of the rows gives, in two sources at a time.
-  void addTaps(const Strip& strip, const Share& ins, const Share& outs, std::int64_t tap) const {
+  void addTaps(const GradientStrip& strip, const Share& ins, const Share& outs, std::int64_t tap) const {
     const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
     const std::int64_t matrices = s_.inBlocks * rows.kernel * columns.kernel * amxSums;  // of a block of the results
     const TapRange range = rows.range(tap);
@@ -197,15 +154,17 @@ class Job {
         // Which sources go together depends on the threads: none may multiply more zeros for it.
         if (count > 0 && (sources[0].steps.begin != steps.begin || sources[0].steps.end != steps.end)) flush();
         const std::int64_t row = lines.begin * rows.stride + tap * s_.rowStep;
-        sources[static_cast<std::size_t>(count++)] = {packedSource_ + (in - ins.begin) * s_.sourceBlock + row * s_.row + s_.tapAt(column), own, steps};
+        sources[static_cast<std::size_t>(count++)] = {packedSource_ + (in - ins.begin) * s_.sourceBlock + row * s_.row + s_.tapAt(column),
+                                                      own, steps};
         if (count == sourcesAtOnce) flush();
       }
     flush();
   }
 
   // Of a strip's pixels, 32 at a time: those where a tap reads the source's.
-  static Share stepsInside(const TapRange& columns, const Strip& strip) {
-    return {std::max<std::int64_t>(0, columns.begin - strip.left) / amxRow, ceilDivide(std::min(columns.end - strip.left, strip.width), amxRow)};
+  static Share stepsInside(const TapRange& columns, const GradientStrip& strip) {
+    return {std::max<std::int64_t>(0, columns.begin - strip.left) / amxRow,
+            ceilDivide(std::min(columns.end - strip.left, strip.width), amxRow)};
   }
 
   template <int Sources, int Blocks>

@@ -157,9 +157,9 @@ Device::WeightLayouts convolutionWeightLayouts(const Convolution& given) {
   return {written, forward, backwardData};
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                             \
-  template std::size_t convolutionScratchBytes<T>(KernelKind, const Convolution&, int);     \
-  template Implementation compileConvolution<T>(KernelKind, const Convolution&, int);       \
+#define TILEFOLD_INSTANTIATE(T)                                                         \
+  template std::size_t convolutionScratchBytes<T>(KernelKind, const Convolution&, int); \
+  template Implementation compileConvolution<T>(KernelKind, const Convolution&, int);   \
   template Device::WeightLayouts convolutionWeightLayouts<T>(const Convolution&);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(Bfloat16)

@@ -22,7 +22,7 @@ struct StripSize {
   std::int64_t bytes, most;
 };
 constexpr StripSize forwardSize{1024 * 1024, 2048}, gradientSize{512 * 1024, 2048};  // most: bytes of a channel
-constexpr std::int64_t leastPixels = 64, smallImage = 4096;  // bytes of a channel of an image
+constexpr std::int64_t leastPixels = 64, smallImage = 4096;                          // bytes of a channel of an image
 constexpr std::int64_t alignment = 64;
 
 // Channels and pixels of a strip.
@@ -144,7 +144,8 @@ StripConvolution findConvolution(const Strips<T>& strips, KernelKind kind, const
   const KernelKind own = convolutionKind(kind);
   if constexpr (std::is_same_v<T, Bfloat16>) {
     if (fitsAmxCorrelation(own, c)) return {amxCorrelationScratchBytes(own, c, 1), "amx", [=] { return compileAmxCorrelation(own, c, 1); }};
-    if (fitsAmxWeightGradient(own, c, 1)) return {amxWeightGradientScratchBytes(c, 1), "amx", [=] { return compileAmxWeightGradient(c, 1); }};
+    if (fitsAmxWeightGradient(own, c, 1))
+      return {amxWeightGradientScratchBytes(c, 1), "amx", [=] { return compileAmxWeightGradient(c, 1); }};
   }
   const std::optional<Recipe> recipe = findDirectConvolution<T>(own, c);
   if (!recipe) throw Failure("the cpu device has no convolution that normalises " + std::to_string(shape.channels) + " channels on load");
@@ -208,8 +209,8 @@ class BlockNormalisers {
  public:
   BlockNormalisers(const Strips<T>& strips, const Normalise& n, const std::vector<Operand>& operands)
       : blocks_(strips.inBlocks()), images_(n.perImage ? n.batch : 1) {
-    const NormaliseOperands<T> from{elements<const T>(operands, 0), elements<const Moments>(operands, 1), elements<const float>(operands, 2),
-                                    elements<const float>(operands, 3), nullptr};
+    const NormaliseOperands<T> from{elements<const T>(operands, 0), elements<const Moments>(operands, 1),
+                                    elements<const float>(operands, 2), elements<const float>(operands, 3), nullptr};
     all_.resize(static_cast<std::size_t>(images_ * blocks_));
     for (std::int64_t image = 0; image < images_; ++image)
       for (std::int64_t channel = 0; channel < n.channels; ++channel) {
@@ -299,9 +300,7 @@ Launch compileBackwardWeights(const Strips<T>& strips, const Normalise& n, const
     const T* source = elements<const T>(operands, 0);
     T* gradient = elements<T>(operands, 4);
     float* weightGradient = elements(operands, 5);
-    const auto sumsOf = [&](std::int64_t job) {
-      return reinterpret_cast<double*>(operands[7].address + job * layout.bytes + layout.sums);
-    };
+    const auto sumsOf = [&](std::int64_t job) { return reinterpret_cast<double*>(operands[7].address + job * layout.bytes + layout.sums); };
     parallelFor(strips.jobs(), [&](std::int64_t job) {
       std::byte* const scratch = operands[7].address + job * layout.bytes;
       const BlockRange all = strips.blocksOf(job);
@@ -321,9 +320,8 @@ Launch compileBackwardWeights(const Strips<T>& strips, const Normalise& n, const
               {normalised, received, weights, Operand{}, operandAt(scratch + layout.primitive)}, step);
           const auto* own = reinterpret_cast<const float*>(weights.address);
           if (strips.addsNothing())
-            forRows(strips, blocks, {0, strips.inBlocks()}, own, [&](const float* row, std::int64_t at, std::int64_t count) {
-              std::copy_n(row, count, weightGradient + at);
-            });
+            forRows(strips, blocks, {0, strips.inBlocks()}, own,
+                    [&](const float* row, std::int64_t at, std::int64_t count) { std::copy_n(row, count, weightGradient + at); });
           else
             forRows(strips, blocks, all, own, [&](const float* row, std::int64_t at, std::int64_t count) {
               for (std::int64_t i = 0; i < count; ++i) sums[at + i] += static_cast<double>(row[i]);
@@ -366,8 +364,8 @@ Implementation compileNormalisedConvolution(KernelKind kind, const NormalisedCon
   return {strips.isForward() ? compileForward(strips, n, layout, launches) : compileBackwardWeights(strips, n, layout, launches), name};
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                                          \
-  template std::size_t normalisedConvolutionScratchBytes<T>(KernelKind, const NormalisedConvolution&, int);              \
+#define TILEFOLD_INSTANTIATE(T)                                                                             \
+  template std::size_t normalisedConvolutionScratchBytes<T>(KernelKind, const NormalisedConvolution&, int); \
   template Implementation compileNormalisedConvolution<T>(KernelKind, const NormalisedConvolution&, int);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(Bfloat16)

@@ -1,10 +1,9 @@
 #include "pair_weight_gradient.hpp"
 
 #include <cstring>
-#include <limits>
 
 #include "bias.hpp"
-#include "gradient_axes.hpp"
+#include "gradient_strips.hpp"
 #include "pair_loops.hpp"
 #include "parallel.hpp"
 #include "processor.hpp"
@@ -15,22 +14,20 @@ namespace {
 // What is packed of either side should stay in a core's second cache.
 constexpr std::int64_t packedBytes = 256 * 1024;
 constexpr std::int64_t minPixels = 256, maxPixels = 1024;  // of a strip
-constexpr std::int64_t leastPixels = 128;  // of many images: fewer do not pay for adding their sums
-constexpr std::int64_t leastMatrices = 4;  // a thread, or it packs more than it multiplies
+constexpr std::int64_t leastPixels = 128;                  // of many images: fewer do not pay for adding their sums
+constexpr std::int64_t leastMatrices = 4;                  // a thread, or it packs more than it multiplies
 constexpr std::int64_t area = pairLanes * pairLanes;
 
-std::int64_t blocksOf(std::int64_t channels) { return ceilDivide(channels, pairLanes); }
-
 // The strips of all images, and what a thread packs of one.
-struct Strips {
-  GradientAxes axes;
-  std::int64_t inBlocks, outBlocks, inParts = 1, outParts = 1;  // which threads share
-  std::int64_t height, width, rowElements;
-  std::int64_t rowStep;  // packed, from the rows of one tap to those of the one below it
+struct Strips : GradientStrips {
+  std::int64_t rowElements;
   std::int64_t sourceRows, sourceBlock, sourceBlocks, gradientElements;  // packed
 
-  Strips(const Convolution& c, int threads) : axes(c), inBlocks(blocksOf(c.inChannels)), outBlocks(blocksOf(c.outChannels)) {
-    share(threads);
+  Strips(const Convolution& c, int threads) : GradientStrips(c) {
+    share(threads, [this](double ins, double outs) {
+      const auto across = static_cast<double>(axes.columns.kernel), down = static_cast<double>(axes.rows.kernel);
+      return across * ins * (8 * outs * down + 2) + 2 * outs;
+    });
     const WindowAxis &rows = axes.rows, &columns = axes.columns;
     constexpr std::int64_t pixelBytes = pairLanes * static_cast<std::int64_t>(sizeof(Bfloat16));
     const std::int64_t pixels = std::clamp(packedBytes / (outBlocks * pixelBytes), minPixels, maxPixels);
@@ -45,36 +42,7 @@ struct Strips {
     gradientElements = checkedMultiply(ceilDivide(outBlocks, outParts), height * rowElements);
   }
 
-  std::int64_t jobs() const { return inParts * outParts; }
   std::int64_t jobElements() const { return checkedAdd(gradientElements, checkedMultiply(sourceBlocks, sourceBlock)); }
-  Share insOf(std::int64_t job) const { return shareOf(inBlocks, job % inParts, inParts); }
-  Share outsOf(std::int64_t job) const { return shareOf(outBlocks, job / inParts, outParts); }
-  // Packed, of the source, by so many rows of the gradient: what lies between two taps is left out.
-  std::int64_t rowsRead(std::int64_t count) const { return (count - 1) * axes.rows.stride + (axes.rows.kernel - 1) * rowStep + 1; }
-  std::int64_t sourceRow(std::int64_t packed) const { return packed / rowStep * axes.rows.dilation + packed % rowStep; }
-
- private:
-  // So that the thread with the most to do has the least, in cycles: products, and what it packs.
-  void share(int threads) {
-    double least = std::numeric_limits<double>::infinity();
-    for (std::int64_t parts = 1; parts <= std::min<std::int64_t>(threads, inBlocks); ++parts) {
-      const std::int64_t others = std::min(threads / parts, outBlocks);
-      const std::int64_t ins = ceilDivide(inBlocks, parts), outs = ceilDivide(outBlocks, others);
-      const double cycles = static_cast<double>(axes.columns.kernel) * static_cast<double>(ins) *
-                                (8 * static_cast<double>(outs) * static_cast<double>(axes.rows.kernel) + 2) +
-                            2 * static_cast<double>(outs);
-      if (cycles >= least) continue;
-      least = cycles;
-      inParts = parts;
-      outParts = others;
-    }
-  }
-};
-
-// One strip of an image: where it begins, and how much of it there is.
-struct Strip {
-  std::int64_t image, top, left, height, width;
-  bool isFirst;
 };
 
 // What one thread sums.
@@ -91,15 +59,11 @@ class Job {
         packedSource_(packedGradient_ + strips.gradientElements) {}
 
   void run() const {
-    const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
-    for (std::int64_t image = 0; image < s_.axes.images; ++image)
-      for (std::int64_t top = 0; top < rows.out; top += s_.height)
-        for (std::int64_t left = 0; left < columns.out; left += s_.width)
-          addStrip({image, top, left, std::min(s_.height, rows.out - top), std::min(s_.width, columns.out - left), image + top + left == 0});
+    s_.forStrips([&](const GradientStrip& strip) { addStrip(strip); });
   }
 
  private:
-  void addStrip(const Strip& strip) const {
+  void addStrip(const GradientStrip& strip) const {
     packGradient(strip);
     const std::int64_t groups = ceilDivide(outs_.end - outs_.begin, maxPairBlocks);
     for (std::int64_t first = ins_.begin; first < ins_.end; first += s_.sourceBlocks) {
@@ -111,7 +75,7 @@ class Job {
     }
   }
 
-  void packGradient(const Strip& strip) const {
+  void packGradient(const GradientStrip& strip) const {
     const PixelsApart& apart = s_.axes.gradient;
     Bfloat16* to = packedGradient_;
     for (std::int64_t out = outs_.begin; out < outs_.end; ++out)
@@ -123,13 +87,13 @@ class Job {
   }
 
   // [tap of the columns][row]: a tap reads pixels of its own, and pairs them by itself.
-  void packSource(const Strip& strip, std::int64_t in, Bfloat16* to) const {
+  void packSource(const GradientStrip& strip, std::int64_t in, Bfloat16* to) const {
     const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
     const PixelsApart& apart = s_.axes.source;
     const std::int64_t first = strip.top * rows.stride - rows.padBefore, count = s_.rowsRead(strip.height);
     for (std::int64_t row = 0; row < count; ++row) {
       const std::int64_t sourceRow = first + s_.sourceRow(row);
-      if (sourceRow < 0 || sourceRow >= rows.in || !isRead(row)) continue;
+      if (sourceRow < 0 || sourceRow >= rows.in || !s_.isRead(row)) continue;
       const Bfloat16* pixels = source_ + strip.image * apart.image + in * apart.block + sourceRow * apart.row;
       for (std::int64_t tap = 0; tap < columns.kernel; ++tap) {
         const TapRange range = columns.range(tap);
@@ -140,15 +104,7 @@ class Job {
     }
   }
 
-  // Strides may step over rows.
-  bool isRead(std::int64_t row) const {
-    const WindowAxis& rows = s_.axes.rows;
-    for (std::int64_t tap = 0; tap < rows.kernel; ++tap)
-      if ((row - tap * s_.rowStep) % rows.stride == 0) return true;
-    return false;
-  }
-
-  void multiply(const Strip& strip, std::int64_t in, const Bfloat16* source, const Share& outs) const {
+  void multiply(const GradientStrip& strip, std::int64_t in, const Bfloat16* source, const Share& outs) const {
     const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
     const std::int64_t stride = s_.inBlocks * rows.kernel * columns.kernel * area, count = outs.end - outs.begin;
     float* matrices = weightGradient_ + (outs_.begin + outs.begin) * stride + in * rows.kernel * columns.kernel * area;
@@ -170,7 +126,7 @@ class Job {
   }
 
   // The pairs of a strip's pixels of which a tap reads the source's.
-  static Share pairsInside(const TapRange& columns, const Strip& strip) {
+  static Share pairsInside(const TapRange& columns, const GradientStrip& strip) {
     return {std::max<std::int64_t>(0, columns.begin - strip.left) / 2, ceilDivide(std::min(columns.end - strip.left, strip.width), 2)};
   }
 
@@ -188,7 +144,8 @@ bool fitsPairWeightGradient(KernelKind kind, const Convolution& c, int threads) 
       c.destinationLayout != Layout::nChw16c || c.weightLayout != Layout::OIhw16i16o)
     return false;
   const Strips strips(c, threads);
-  return strips.inBlocks * strips.outBlocks >= leastMatrices * threads && (strips.axes.images == 1 || strips.height * strips.width >= leastPixels);
+  return strips.inBlocks * strips.outBlocks >= leastMatrices * threads &&
+         (strips.axes.images == 1 || strips.height * strips.width >= leastPixels);
 }
 
 std::size_t pairWeightGradientScratchBytes(const Convolution& c, int threads) {
