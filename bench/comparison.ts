@@ -93,7 +93,7 @@ const seconds = (milliseconds: number | null): string => (milliseconds === null 
 
 const ratesText = ({ float32, bf16, bytes }: MachineRates): string => {
   const [products, halves, copies] = [float32, bf16, bytes].map((rate) => (rate / 1e9).toFixed(0))
-  return `the machine: products ${products} GFLOP/s in float32 and ${halves} in bf16 by oneDNN, copies ${copies} GB/s`
+  return `the machine: products ${products} GFLOP/s in float32 and ${halves} in bf16, copies ${copies} GB/s`
 }
 
 /** A comparison as a table, with the machine's rates below it. */

@@ -12,7 +12,7 @@ import { isWinograd, transformOperations, winogradSaving } from './winograd-work
 /** What a machine does at its best. */
 export const machineRates = t.readonly(
   t.type({
-    /** Floating-point operations a second of a large matrix product, by oneDNN. */
+    /** Floating-point operations a second of a large matrix product. */
     float32: t.number,
     bf16: t.number,
     /** Bytes a second that a copy reads and writes, of more than any cache holds. */
@@ -23,11 +23,17 @@ type Precision = 'float32' | 'bf16'
 /** The rates of a machine at its best: what `machineRates` decodes. */
 export type MachineRates = t.TypeOf<typeof machineRates>
 
+/** A time, which is a sentence where the device has none. */
+const asNumber = (time: number | string): number => {
+  if (typeof time === 'string') throw new Error(time)
+  return time
+}
+
 const least = (kernel: Kernel, precision: Precision, threads: number): E.Either<DeviceError, number> =>
   pipe(
     createKernelTimer({ device: 'cpu', precision, threads }),
     E.chain(({ milliseconds }) => milliseconds(Array.from({ length: 5 }, () => kernel))),
-    E.map((times) => Math.min(...times.map(Number)))
+    E.map((times) => Math.min(...times.map(asNumber)))
   )
 
 /** A kernel of 1x1 is the product of two matrices, here of 1024 x 1024. */

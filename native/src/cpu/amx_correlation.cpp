@@ -274,16 +274,21 @@ class Job {
            float slope, Bfloat16* result, float* sums) const {
     constexpr std::int64_t sumBytes = amxLanes * static_cast<std::int64_t>(sizeof(float));
     float* const kept = sums + ((block - part_.begin) * groupCount_ + groups.first) * blocksAtOnce * amxSums;
-    const auto forSums = [&](const auto& each) {
-      each(std::integral_constant<int, 0>{});
-      if constexpr (Count == 2) each(std::integral_constant<int, 1>{});
-      if constexpr (Blocks == 2) each(std::integral_constant<int, 2>{});
-      if constexpr (Blocks == 2 && Count == 2) each(std::integral_constant<int, 3>{});
+    // each(register, block, group)
+    const auto forSums = [](const auto& each) {
+      forConstants<0, Blocks>([&](auto ofBlock) {
+        forConstants<0, Count>([&](auto group) {
+          each(std::integral_constant<int, decltype(ofBlock)::value * groupsAtOnce + decltype(group)::value>{}, ofBlock, group);
+        });
+      });
     };
-    if (pairs.begin == 0)
-      forSums([](auto at) { amx::zero<decltype(at)::value>(); });
-    else
-      forSums([&](auto at) { amx::load<decltype(at)::value>(kept + (at / groupsAtOnce * Count + at % groupsAtOnce) * amxSums, sumBytes); });
+    const auto keptAt = [=](std::int64_t ofBlock, std::int64_t group) { return kept + (ofBlock * Count + group) * amxSums; };
+    forSums([&](auto sum, std::int64_t ofBlock, std::int64_t group) {
+      if (pairs.begin == 0)
+        amx::zero<decltype(sum)::value>();
+      else
+        amx::load<decltype(sum)::value>(keptAt(ofBlock, group), sumBytes);
+    });
     const std::int64_t taps = g_.sides.rows.kernel * g_.sides.columns.kernel;
     const std::int64_t packedPair = static_cast<std::int64_t>(rowsRead_.size()) * columnsRead() * amxRow;
     const std::int64_t blockMatrices = d_.pairs * taps * amxMatrix, stride = g_.operandStep * amx::rowBytes;
@@ -305,16 +310,15 @@ class Job {
           if constexpr (Count == 2) amx::multiply<3, 5, 7>();
         }
       }
-    if (pairs.end < d_.pairs)
-      return forSums(
-          [&](auto at) { amx::store<decltype(at)::value>(kept + (at / groupsAtOnce * Count + at % groupsAtOnce) * amxSums, sumBytes); });
-    forSums([&](auto at) {
-      alignas(64) std::array<float, amxSums> sum;
-      amx::store<decltype(at)::value>(sum.data(), sumBytes);
-      const std::int64_t ownBlock = block * blocksAtOnce + at / 2;
-      Bfloat16* first = result + image_ * g_.sides.result.batchStride + ownBlock * g_.sides.result.blockStride;
-      roundSums(sum.data(), bias == nullptr ? nullptr : bias + ownBlock * amxLanes, slope, groups.results, first + groups.result[at % 2],
-                groups.step);
+    const bool isLast = pairs.end == d_.pairs;
+    forSums([&](auto sum, std::int64_t ofBlock, std::int64_t group) {
+      if (!isLast) return amx::store<decltype(sum)::value>(keptAt(ofBlock, group), sumBytes);
+      alignas(64) std::array<float, amxSums> rows;
+      amx::store<decltype(sum)::value>(rows.data(), sumBytes);
+      const std::int64_t own = block * blocksAtOnce + ofBlock;
+      Bfloat16* first = result + image_ * g_.sides.result.batchStride + own * g_.sides.result.blockStride;
+      roundSums(rows.data(), bias == nullptr ? nullptr : bias + own * amxLanes, slope, groups.results,
+                first + groups.result[static_cast<std::size_t>(group)], groups.step);
     });
   }
 

@@ -1,6 +1,6 @@
 // 1x1 convolutions that normalise and rectify what they read, a strip of pixels after the other,
-// into scratch that stays in a core's cache, by the primitives of oneDNN that convolve what is
-// stored.
+// into scratch that stays in a core's cache, by what convolves what is stored: oneDNN's primitives,
+// or AMX.
 #pragma once
 #include "../kernels/kernel_fields.hpp"
 #include "launch.hpp"
