@@ -1,163 +1,16 @@
 #include "amx_correlation.hpp"
 
 #include <array>
-#include <numeric>
 
 #include "amx.hpp"
+#include "amx_division.hpp"
 #include "amx_loops.hpp"
 #include "constants.hpp"
-#include "convolution_sides.hpp"
 #include "parallel.hpp"
 #include "processor.hpp"
 
 namespace tilefold::cpu {
 namespace {
-
-constexpr std::int64_t packedBytes = 768 * 1024;      // of a core's second cache
-constexpr std::int64_t fewRows = 4, fewColumns = 64;  // fewer would pack the same pixels too often
-constexpr int blocksAtOnce = 2, groupsAtOnce = 2;     // of which registers hold the sums
-
-// A tap of the columns: result j of a row reads column j * operandStep + offset of the operand.
-struct ColumnTap {
-  std::int64_t tap, offset;
-};
-
-// Columns first + j * step of the results, which the same taps give.
-struct Phase {
-  std::int64_t first, step;
-  std::vector<ColumnTap> taps;
-};
-
-// The images as they are summed. Pixels that meet no others (1 x 1 kernels without strides or
-// padding) are one row.
-struct Geometry {
-  Sides sides;
-  std::int64_t operandStep, least = 0, most = 0;  // offsets
-  std::int64_t columns;                           // of the longest phase
-  std::vector<Phase> phases;
-
-  Geometry(const Convolution& c, bool forward) : sides(sidesOf(c, forward)) {
-    if (sides.rows.isPointwise() && sides.columns.isPointwise()) {
-      sides.columns.in = sides.columns.out = sides.rows.in * sides.columns.in;
-      sides.rows.in = sides.rows.out = 1;
-    }
-    const WindowAxis& axis = sides.columns;
-    operandStep = forward ? axis.stride : 1;
-    const std::int64_t count = forward ? 1 : axis.stride;
-    columns = ceilDivide(sides.resultWidth(), count);
-    for (std::int64_t first = 0; first < std::min(count, sides.resultWidth()); ++first) {
-      Phase phase{first, count, {}};
-      for (std::int64_t tap = 0; tap < axis.kernel; ++tap) {
-        const std::int64_t shift = tap * axis.dilation - axis.padBefore;
-        if (!forward && (shift - first) % count != 0) continue;
-        const std::int64_t offset = forward ? shift : (first - shift) / count;
-        // Taps so far out that no result of a row reads the image are left out.
-        if (offset < sides.operandWidth() && (columns - 1) * operandStep + offset >= 0) phase.taps.push_back({tap, offset});
-      }
-      phases.push_back(phase);
-    }
-    bool any = false;
-    for (const Phase& phase : phases)
-      for (const ColumnTap& tap : phase.taps) {
-        least = any ? std::min(least, tap.offset) : tap.offset;
-        most = any ? std::max(most, tap.offset) : tap.offset;
-        any = true;
-      }
-  }
-
-  std::int64_t columnsOf(const Phase& phase) const { return ceilDivide(sides.resultWidth() - phase.first, phase.step); }
-  // Of the operand, that so many results of a row read, padding included.
-  std::int64_t columnsRead(std::int64_t count) const { return (count - 1) * operandStep + most - least + 1; }
-  // Of the operand, in order, that rows begin .. end - 1 of the results read.
-  std::vector<std::int64_t> rowsRead(const Share& rows) const {
-    std::vector<std::int64_t> read;
-    for (std::int64_t y = rows.begin; y < rows.end; ++y)
-      for (std::int64_t tap = 0; tap < sides.rows.kernel; ++tap)
-        if (const std::optional<std::int64_t> row = sides.operandRow(y, tap)) read.push_back(*row);
-    std::sort(read.begin(), read.end());
-    read.erase(std::unique(read.begin(), read.end()), read.end());
-    return read;
-  }
-};
-
-// How results are shared: jobs take bands of rows of an image, or segments of those rows, or where
-// there are few, a part of the blocks of channels. Which results are summed together, and in which
-// order, is the same for any number of jobs.
-struct Division {
-  std::int64_t images, height, pairs, blocks;
-  std::int64_t groupSize, groupPairs;  // neighbouring results of a row, summed in pairs of groups
-  std::int64_t bands = 1, segments = 1, parts = 1;
-  std::int64_t pairsAtOnce, rowsRead = 0, segmentColumns = 0;
-
-  Division(const Convolution& c, const Geometry& g, int threads)
-      : images(c.batch),
-        height(g.sides.resultHeight()),
-        pairs(ceilDivide(g.sides.operand.blocks(), 2)),
-        blocks(ceilDivide(g.sides.result.blocks(), blocksAtOnce)),
-        groupSize(ceilDivide(g.columns, ceilDivide(g.columns, amx::registerRows))),
-        groupPairs(ceilDivide(ceilDivide(g.columns, groupSize), groupsAtOnce)) {
-    const std::int64_t few = std::min(height, fewRows);
-    const auto widthOf = [&](std::int64_t parts) { return ceilDivide(groupPairs, parts) * groupsAtOnce * groupSize; };
-    const auto bytes = [&](std::int64_t rows, std::int64_t width) {
-      return checkedMultiply(checkedMultiply(rowsReadBy(g, rows), g.columnsRead(width)), checkedMultiply(pairs, amx::rowBytes));
-    };
-    while (segments < groupPairs && widthOf(segments) > fewColumns && bytes(few, widthOf(segments)) > packedBytes) ++segments;
-    bands = ceilDivide(height, few);
-    while (bands > 1 && bytes(ceilDivide(height, bands - 1), widthOf(segments)) <= packedBytes) --bands;
-    shareAmong(threads);
-    const std::int64_t perPair = bytes(ceilDivide(height, bands), widthOf(segments)) / pairs;
-    pairsAtOnce = std::clamp<std::int64_t>(packedBytes / perPair, 1, pairs);
-    for (std::int64_t band = 0; band < bands; ++band)
-      rowsRead = std::max(rowsRead, static_cast<std::int64_t>(g.rowsRead(shareOf(height, band, bands)).size()));
-    for (std::int64_t segment = 0; segment < segments; ++segment) {
-      const Share columns = columnsOf(g, shareOf(groupPairs, segment, segments));
-      segmentColumns = std::max(segmentColumns, columns.end - columns.begin);
-    }
-  }
-
-  std::int64_t jobs() const { return images * bands * segments * parts; }
-  std::int64_t bandHeight() const { return ceilDivide(height, bands); }
-  // Of a band, in a segment of all phases.
-  std::int64_t groups(const Geometry& g) const {
-    return checkedMultiply(bandHeight() * static_cast<std::int64_t>(g.phases.size()), ceilDivide(groupPairs, segments) * groupsAtOnce);
-  }
-  // Where a group begins among a phase's results: the last one sooner, and sums some results again,
-  // if it would be shorter.
-  std::int64_t begin(std::int64_t columns, std::int64_t group) const {
-    return std::min(group * groupSize, std::max<std::int64_t>(0, columns - groupSize));
-  }
-  // Those whose operands are packed together.
-  Share columnsOf(const Geometry& g, const Share& segment) const {
-    Share columns{g.columns, 0};
-    for (const Phase& phase : g.phases) {
-      const std::int64_t width = g.columnsOf(phase), last = std::min(segment.end * groupsAtOnce, ceilDivide(width, groupSize)) - 1;
-      if (segment.begin * groupsAtOnce > last) continue;
-      columns.begin = std::min(columns.begin, begin(width, segment.begin * groupsAtOnce));
-      columns.end = std::max(columns.end, begin(width, last) + groupSize);
-    }
-    return columns.begin < columns.end ? columns : Share{0, 1};
-  }
-
- private:
-  static std::int64_t rowsReadBy(const Geometry& g, std::int64_t rows) {
-    const WindowAxis& a = g.sides.rows;
-    const std::int64_t reach = (a.kernel - 1) * a.dilation;
-    const std::int64_t spanned = g.sides.forward ? (rows - 1) * a.stride + reach + 1 : (rows - 1 + reach) / a.stride + 1;
-    return std::min({spanned, rows * a.kernel, g.sides.forward ? a.in : a.out});
-  }
-
-  void shareAmong(std::int64_t threads) {
-    const std::int64_t others = images * segments;
-    if (others * bands % threads == 0) return;
-    const std::int64_t multiple = threads / std::gcd(others, threads);
-    if (roundUp(bands, multiple) <= height)
-      bands = roundUp(bands, multiple);
-    else if (const std::int64_t wanted = roundUp(segments, threads / std::gcd(images * bands, threads)); wanted <= groupPairs)
-      segments = wanted;
-    else if (others * bands < threads)
-      parts = std::min(threads / (others * bands), blocks);
-  }
-};
 
 // A tap of a row of results: where its first result's packed pixel lies, and its weights.
 struct Tap {
@@ -166,17 +19,17 @@ struct Tap {
 
 // One or two groups of neighbouring results of a row.
 struct Groups {
-  std::int64_t count, first;                      // first: of all groups of a job, in order
-  std::array<std::int64_t, groupsAtOnce> result;  // where the first result of each lies
-  std::int64_t results, step;                     // how many there are of each, elements apart
-  std::int64_t apart;                             // packed pixels, of the two
+  std::int64_t count, first;                         // first: of all groups of a job, in order
+  std::array<std::int64_t, amxGroupsAtOnce> result;  // where the first result of each lies
+  std::int64_t results, step;                        // how many there are of each, elements apart
+  std::int64_t apart;                                // packed pixels, of the two
   std::size_t taps, tapsEnd;
 };
 
 // What one job sums.
 class Job {
  public:
-  Job(const Geometry& g, const Division& d, std::int64_t index)
+  Job(const AmxGeometry& g, const AmxDivision& d, std::int64_t index)
       : g_(g),
         d_(d),
         part_(shareOf(d.blocks, index % d.parts, d.parts)),
@@ -186,7 +39,7 @@ class Job {
         image_(index / d.parts / d.segments / d.bands),
         rowsRead_(g.rowsRead(rows_)) {
     for (std::int64_t y = rows_.begin; y < rows_.end; ++y)
-      for (const Phase& phase : g.phases) listGroups(y, phase);
+      for (const AmxPhase& phase : g.phases) listGroups(y, phase);
   }
 
   void run(const Bfloat16* operand, const Bfloat16* weights, const float* bias, float slope, Bfloat16* result, Bfloat16* packed,
@@ -198,9 +51,9 @@ class Job {
       pack(operand, pairs, packed);
       for (std::int64_t block = part_.begin; block < part_.end; ++block)
         for (const Groups& groups : groups_) {
-          const std::int64_t blocks = std::min<std::int64_t>(blocksAtOnce, g_.sides.result.blocks() - block * blocksAtOnce);
-          withConstant<1, blocksAtOnce>(blocks, [&](auto blocksOf) {
-            withConstant<1, groupsAtOnce>(groups.count, [&](auto groupsOf) {
+          const std::int64_t blocks = std::min<std::int64_t>(amxBlocksAtOnce, g_.sides.result.blocks() - block * amxBlocksAtOnce);
+          withConstant<1, amxBlocksAtOnce>(blocks, [&](auto blocksOf) {
+            withConstant<1, amxGroupsAtOnce>(groups.count, [&](auto groupsOf) {
               add<decltype(blocksOf)::value, decltype(groupsOf)::value>(groups, block, pairs, packed, weights, bias, slope, result, sums);
             });
           });
@@ -209,12 +62,12 @@ class Job {
   }
 
  private:
-  void listGroups(std::int64_t y, const Phase& phase) {
+  void listGroups(std::int64_t y, const AmxPhase& phase) {
     const std::int64_t width = g_.columnsOf(phase), results = std::min(d_.groupSize, width);
-    const std::int64_t count = std::min(segment_.end * groupsAtOnce, ceilDivide(width, d_.groupSize));
+    const std::int64_t count = std::min(segment_.end * amxGroupsAtOnce, ceilDivide(width, d_.groupSize));
     const auto begin = [&](std::int64_t group) { return d_.begin(width, group); };
-    for (std::int64_t group = segment_.begin * groupsAtOnce; group < count; group += groupsAtOnce) {
-      Groups groups{std::min<std::int64_t>(groupsAtOnce, count - group),
+    for (std::int64_t group = segment_.begin * amxGroupsAtOnce; group < count; group += amxGroupsAtOnce) {
+      Groups groups{std::min<std::int64_t>(amxGroupsAtOnce, count - group),
                     groupCount_,
                     {},
                     results,
@@ -235,13 +88,13 @@ class Job {
   }
 
   // Those that give something to one of the results first .. last.
-  void listTaps(std::int64_t y, const Phase& phase, std::int64_t first, std::int64_t last) {
+  void listTaps(std::int64_t y, const AmxPhase& phase, std::int64_t first, std::int64_t last) {
     const std::int64_t width = columnsRead();
     for (std::int64_t row = 0; row < g_.sides.rows.kernel; ++row) {
       const std::optional<std::int64_t> operandRow = g_.sides.operandRow(y, row);
       if (!operandRow) continue;
       const std::int64_t packedRow = std::lower_bound(rowsRead_.begin(), rowsRead_.end(), *operandRow) - rowsRead_.begin();
-      for (const ColumnTap& tap : phase.taps) {
+      for (const AmxColumnTap& tap : phase.taps) {
         if (last * g_.operandStep + tap.offset < 0 || first * g_.operandStep + tap.offset >= g_.sides.operandWidth()) continue;
         taps_.push_back({packedRow * width + (first - columns_.begin) * g_.operandStep + tap.offset - g_.least,
                          (row * g_.sides.columns.kernel + tap.tap) * amxMatrix});
@@ -273,12 +126,12 @@ class Job {
   void add(const Groups& groups, std::int64_t block, const Share& pairs, const Bfloat16* packed, const Bfloat16* weights, const float* bias,
            float slope, Bfloat16* result, float* sums) const {
     constexpr std::int64_t sumBytes = amxLanes * static_cast<std::int64_t>(sizeof(float));
-    float* const kept = sums + ((block - part_.begin) * groupCount_ + groups.first) * blocksAtOnce * amxSums;
+    float* const kept = sums + ((block - part_.begin) * groupCount_ + groups.first) * amxBlocksAtOnce * amxSums;
     // each(register, block, group)
     const auto forSums = [](const auto& each) {
       forConstants<0, Blocks>([&](auto ofBlock) {
         forConstants<0, Count>([&](auto group) {
-          each(std::integral_constant<int, decltype(ofBlock)::value * groupsAtOnce + decltype(group)::value>{}, ofBlock, group);
+          each(std::integral_constant<int, decltype(ofBlock)::value * amxGroupsAtOnce + decltype(group)::value>{}, ofBlock, group);
         });
       });
     };
@@ -292,7 +145,7 @@ class Job {
     const std::int64_t taps = g_.sides.rows.kernel * g_.sides.columns.kernel;
     const std::int64_t packedPair = static_cast<std::int64_t>(rowsRead_.size()) * columnsRead() * amxRow;
     const std::int64_t blockMatrices = d_.pairs * taps * amxMatrix, stride = g_.operandStep * amx::rowBytes;
-    const Bfloat16* matrices = weights + block * blocksAtOnce * blockMatrices + pairs.begin * taps * amxMatrix;
+    const Bfloat16* matrices = weights + block * amxBlocksAtOnce * blockMatrices + pairs.begin * taps * amxMatrix;
     for (std::int64_t pair = pairs.begin; pair < pairs.end; ++pair, packed += packedPair, matrices += taps * amxMatrix)
       for (std::size_t t = groups.taps; t < groups.tapsEnd; ++t) {
         const Bfloat16* pixels = packed + taps_[t].packed * amxRow;
@@ -315,15 +168,15 @@ class Job {
       if (!isLast) return amx::store<decltype(sum)::value>(keptAt(ofBlock, group), sumBytes);
       alignas(64) std::array<float, amxSums> rows;
       amx::store<decltype(sum)::value>(rows.data(), sumBytes);
-      const std::int64_t own = block * blocksAtOnce + ofBlock;
+      const std::int64_t own = block * amxBlocksAtOnce + ofBlock;
       Bfloat16* first = result + image_ * g_.sides.result.batchStride + own * g_.sides.result.blockStride;
       roundSums(rows.data(), bias == nullptr ? nullptr : bias + own * amxLanes, slope, groups.results,
                 first + groups.result[static_cast<std::size_t>(group)], groups.step);
     });
   }
 
-  const Geometry& g_;
-  const Division& d_;
+  const AmxGeometry& g_;
+  const AmxDivision& d_;
   Share part_, segment_, columns_, rows_;
   std::int64_t image_, groupCount_ = 0;
   std::vector<std::int64_t> rowsRead_;
@@ -335,12 +188,13 @@ class Job {
 struct ScratchLayout {
   std::int64_t packed, bytes;
 
-  ScratchLayout(const Geometry& g, const Division& d) {
+  ScratchLayout(const AmxGeometry& g, const AmxDivision& d) {
     const std::int64_t row = checkedMultiply(g.columnsRead(d.segmentColumns), amx::rowBytes);
     packed = checkedMultiply(checkedMultiply(d.pairsAtOnce, d.rowsRead), row);
     bytes = packed;
     if (d.pairsAtOnce < d.pairs)
-      bytes = checkedAdd(bytes, checkedMultiply(checkedMultiply(ceilDivide(d.blocks, d.parts), d.groups(g)), blocksAtOnce * amxSums * 4));
+      bytes =
+          checkedAdd(bytes, checkedMultiply(checkedMultiply(ceilDivide(d.blocks, d.parts), d.groups(g)), amxBlocksAtOnce * amxSums * 4));
   }
 };
 
@@ -354,14 +208,14 @@ bool fitsAmxCorrelation(KernelKind kind, const Convolution& c) {
 }
 
 std::size_t amxCorrelationScratchBytes(KernelKind kind, const Convolution& c, int threads) {
-  const Geometry geometry(c, kind == KernelKind::convolutionForward);
-  return static_cast<std::size_t>(checkedMultiply(threads, ScratchLayout(geometry, Division(c, geometry, threads)).bytes));
+  const AmxGeometry geometry(c, kind == KernelKind::convolutionForward);
+  return static_cast<std::size_t>(checkedMultiply(threads, ScratchLayout(geometry, AmxDivision(c, geometry, threads)).bytes));
 }
 
 Launch compileAmxCorrelation(KernelKind kind, const Convolution& c, int threads) {
   const bool forward = kind == KernelKind::convolutionForward;
-  const Geometry geometry(c, forward);
-  const Division division(c, geometry, threads);
+  const AmxGeometry geometry(c, forward);
+  const AmxDivision division(c, geometry, threads);
   const ScratchLayout scratch(geometry, division);
   const auto slope = static_cast<float>(forward ? c.slope : 1);
   return [=](const std::vector<Operand>& operands, const StepParameters&) {
