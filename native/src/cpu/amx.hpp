@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#include "constants.hpp"
+
 #if defined(__x86_64__) && defined(__linux__)
 #define TILEFOLD_AMX
 #endif
@@ -143,5 +145,35 @@ template <int Sums, int Rows, int Columns>
 void multiply() {}
 
 #endif
+
+// Sums of one register of rows or two by one of columns or two are registers 0 to 3.
+constexpr int sumsAt(int row, int column) { return 2 * row + column; }
+
+// each(register, row, column)
+template <int Rows, int Columns, class Each>
+void forSums(const Each& each) {
+  forConstants<0, Rows>([&](auto row) {
+    forConstants<0, Columns>(
+        [&](auto column) { each(std::integral_constant<int, sumsAt(decltype(row)::value, decltype(column)::value)>{}, row, column); });
+  });
+}
+
+// Adds to those sums what the other registers read: rows `stride` bytes apart, and columns
+// that lie together. What is not the second of two is not read.
+template <int Rows, int Columns>
+void addProducts(const void* rows, const void* moreRows, std::int64_t stride, const void* columns, const void* moreColumns) {
+  load<4>(rows, stride);
+  load<6>(columns, rowBytes);
+  multiply<sumsAt(0, 0), 4, 6>();
+  if constexpr (Rows == 2) {
+    load<5>(moreRows, stride);
+    multiply<sumsAt(1, 0), 5, 6>();
+  }
+  if constexpr (Columns == 2) {
+    load<7>(moreColumns, rowBytes);
+    multiply<sumsAt(0, 1), 4, 7>();
+    if constexpr (Rows == 2) multiply<sumsAt(1, 1), 5, 7>();
+  }
+}
 
 }  // namespace tilefold::cpu::amx

@@ -127,16 +127,8 @@ class Job {
            float slope, Bfloat16* result, float* sums) const {
     constexpr std::int64_t sumBytes = amxLanes * static_cast<std::int64_t>(sizeof(float));
     float* const kept = sums + ((block - part_.begin) * groupCount_ + groups.first) * amxBlocksAtOnce * amxSums;
-    // each(register, block, group)
-    const auto forSums = [](const auto& each) {
-      forConstants<0, Blocks>([&](auto ofBlock) {
-        forConstants<0, Count>([&](auto group) {
-          each(std::integral_constant<int, decltype(ofBlock)::value * amxGroupsAtOnce + decltype(group)::value>{}, ofBlock, group);
-        });
-      });
-    };
     const auto keptAt = [=](std::int64_t ofBlock, std::int64_t group) { return kept + (ofBlock * Count + group) * amxSums; };
-    forSums([&](auto sum, std::int64_t ofBlock, std::int64_t group) {
+    amx::forSums<Count, Blocks>([&](auto sum, std::int64_t group, std::int64_t ofBlock) {
       if (pairs.begin == 0)
         amx::zero<decltype(sum)::value>();
       else
@@ -150,21 +142,10 @@ class Job {
       for (std::size_t t = groups.taps; t < groups.tapsEnd; ++t) {
         const Bfloat16* pixels = packed + taps_[t].packed * amxRow;
         const Bfloat16* matrix = matrices + taps_[t].weights;
-        amx::load<4>(pixels, stride);
-        amx::load<6>(matrix, amx::rowBytes);
-        amx::multiply<0, 4, 6>();
-        if constexpr (Count == 2) {
-          amx::load<5>(pixels + groups.apart * amxRow, stride);
-          amx::multiply<1, 5, 6>();
-        }
-        if constexpr (Blocks == 2) {
-          amx::load<7>(matrix + blockMatrices, amx::rowBytes);
-          amx::multiply<2, 4, 7>();
-          if constexpr (Count == 2) amx::multiply<3, 5, 7>();
-        }
+        amx::addProducts<Count, Blocks>(pixels, pixels + groups.apart * amxRow, stride, matrix, matrix + blockMatrices);
       }
     const bool isLast = pairs.end == d_.pairs;
-    forSums([&](auto sum, std::int64_t ofBlock, std::int64_t group) {
+    amx::forSums<Count, Blocks>([&](auto sum, std::int64_t group, std::int64_t ofBlock) {
       if (!isLast) return amx::store<decltype(sum)::value>(keptAt(ofBlock, group), sumBytes);
       alignas(64) std::array<float, amxSums> rows;
       amx::store<decltype(sum)::value>(rows.data(), sumBytes);

@@ -3,18 +3,17 @@
 #include <array>
 
 #include "amx.hpp"
+#include "amx_division.hpp"
 #include "amx_loops.hpp"
 #include "constants.hpp"
-#include "convolution_sides.hpp"
 #include "parallel.hpp"
 #include "processor.hpp"
 
 namespace tilefold::cpu {
 namespace {
 
-constexpr std::int64_t packedBytes = 256 * 1024;   // that should stay in a core's second cache
-constexpr std::int64_t leastRows = 4;              // of a band: fewer would pack the same rows too often
-constexpr int blocksAtOnce = 2, groupsAtOnce = 2;  // of which registers hold the sums
+constexpr std::int64_t packedBytes = 256 * 1024;  // that should stay in a core's second cache
+constexpr std::int64_t leastRows = 4;             // of a band: fewer would pack the same rows too often
 
 // Bands of rows of the results, and the packed rows that one reads: pixels that lie side by side,
 // padding included.
@@ -62,10 +61,10 @@ class Job {
                                    {whole, whole, whole, whole, bytes, bytes, whole, whole});
     const std::int64_t groups = ceilDivide(b_.sides.columns.out, groupSize_);
     for (std::int64_t y = rows_.begin; y < rows_.end; ++y)
-      for (std::int64_t group = 0; group < groups; group += groupsAtOnce)
-        for (std::int64_t block = 0; block < b_.blocks; block += blocksAtOnce)
-          withConstant<1, blocksAtOnce>(std::min<std::int64_t>(blocksAtOnce, b_.blocks - block), [&](auto blocksOf) {
-            withConstant<1, groupsAtOnce>(std::min<std::int64_t>(groupsAtOnce, groups - group), [&](auto groupsOf) {
+      for (std::int64_t group = 0; group < groups; group += amxGroupsAtOnce)
+        for (std::int64_t block = 0; block < b_.blocks; block += amxBlocksAtOnce)
+          withConstant<1, amxBlocksAtOnce>(std::min<std::int64_t>(amxBlocksAtOnce, b_.blocks - block), [&](auto blocksOf) {
+            withConstant<1, amxGroupsAtOnce>(std::min<std::int64_t>(amxGroupsAtOnce, groups - group), [&](auto groupsOf) {
               add<decltype(blocksOf)::value, decltype(groupsOf)::value>(y, group, block, packed, weights, bias, result);
             });
           });
@@ -95,13 +94,7 @@ class Job {
   void add(std::int64_t y, std::int64_t group, std::int64_t block, const Bfloat16* packed, const Bfloat16* weights, const float* bias,
            Bfloat16* result) const {
     const WindowAxis &down = b_.sides.rows, &across = b_.sides.columns;
-    const auto forSums = [](const auto& each) {
-      forConstants<0, Blocks>([&](auto of) {
-        forConstants<0, Count>(
-            [&](auto at) { each(std::integral_constant<int, decltype(of)::value * groupsAtOnce + decltype(at)::value>{}); });
-      });
-    };
-    forSums([](auto sum) { amx::zero<decltype(sum)::value>(); });
+    amx::forSums<Count, Blocks>([](auto sum, std::int64_t, std::int64_t) { amx::zero<decltype(sum)::value>(); });
     // The last group begins sooner, and sums some results again, if it would be shorter.
     const auto begin = [&](std::int64_t of) { return std::min(of * groupSize_, across.out - groupSize_); };
     const std::int64_t pixelElements = across.stride * b_.perPixel, stride = pixelElements * static_cast<std::int64_t>(sizeof(Bfloat16));
@@ -112,24 +105,13 @@ class Job {
       if (!row) continue;
       const Bfloat16* pixels = packed + (*row - top_) * b_.row + begin(group) * pixelElements;
       const Bfloat16* matrix = weights + block * blockMatrices + tap * rowMatrix;
-      amx::load<4>(pixels, stride);
-      amx::load<6>(matrix, amx::rowBytes);
-      amx::multiply<0, 4, 6>();
-      if constexpr (Count == 2) {
-        amx::load<5>(pixels + apart, stride);
-        amx::multiply<1, 5, 6>();
-      }
-      if constexpr (Blocks == 2) {
-        amx::load<7>(matrix + blockMatrices, amx::rowBytes);
-        amx::multiply<2, 4, 7>();
-        if constexpr (Count == 2) amx::multiply<3, 5, 7>();
-      }
+      amx::addProducts<Count, Blocks>(pixels, pixels + apart, stride, matrix, matrix + blockMatrices);
     }
-    forSums([&](auto sum) {
+    amx::forSums<Count, Blocks>([&](auto sum, std::int64_t ofGroup, std::int64_t ofBlock) {
       alignas(64) std::array<float, amxSums> sums;
       amx::store<decltype(sum)::value>(sums.data(), amx::rowBytes);
       const ActivationStrides& to = b_.sides.result;
-      const std::int64_t ownBlock = block + sum / groupsAtOnce, first = begin(group + sum % groupsAtOnce);
+      const std::int64_t ownBlock = block + ofBlock, first = begin(group + ofGroup);
       roundSums(sums.data(), bias == nullptr ? nullptr : bias + ownBlock * amxLanes, slope_, groupSize_,
                 result + image_ * to.batchStride + ownBlock * to.blockStride + y * to.rowStride + first * to.pixelStride, to.pixelStride);
     });

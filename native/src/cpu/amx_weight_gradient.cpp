@@ -171,19 +171,14 @@ class Job {
   void multiply(const std::array<Source, sourcesAtOnce>& sources, const Share& lines, std::int64_t firstOut, std::int64_t matrices,
                 bool adds) const {
     constexpr std::int64_t sumBytes = amxLanes * static_cast<std::int64_t>(sizeof(float));
-    const auto forSums = [&](const auto& each) {
-      forConstants<0, Sources>([&](auto source) {
-        forConstants<0, Blocks>([&](auto block) {
-          constexpr int at = decltype(source)::value * blocksAtOnce + decltype(block)::value;
-          each(std::integral_constant<int, at>{}, sources[decltype(source)::value].matrices + decltype(block)::value * matrices);
-        });
-      });
+    const auto sumAt = [&](std::int64_t source, std::int64_t block) {
+      return sources[static_cast<std::size_t>(source)].matrices + block * matrices;
     };
-    forSums([&](auto at, const float* sum) {
+    amx::forSums<Sources, Blocks>([&](auto sum, std::int64_t source, std::int64_t block) {
       if (adds)
-        amx::load<decltype(at)::value>(sum, sumBytes);
+        amx::load<decltype(sum)::value>(sumAt(source, block), sumBytes);
       else
-        amx::zero<decltype(at)::value>();
+        amx::zero<decltype(sum)::value>();
     });
     const Share steps = sources[0].steps;
     const std::int64_t blockElements = s_.height * s_.gradientRow, laneBytes = s_.lane * static_cast<std::int64_t>(sizeof(Bfloat16));
@@ -192,21 +187,13 @@ class Job {
       const std::int64_t row = (line - lines.begin) * s_.axes.rows.stride * s_.row;
       for (std::int64_t step = steps.begin; step < steps.end; ++step) {
         const std::int64_t at = row + step * amxRow;
-        amx::load<4>(sources[0].pixels + at, laneBytes);
-        amx::load<6>(gradient + step * amxMatrix, amx::rowBytes);
-        amx::multiply<0, 4, 6>();
-        if constexpr (Blocks == 2) {
-          amx::load<7>(gradient + blockElements + step * amxMatrix, amx::rowBytes);
-          amx::multiply<1, 4, 7>();
-        }
-        if constexpr (Sources == 2) {
-          amx::load<5>(sources[1].pixels + at, laneBytes);
-          amx::multiply<2, 5, 6>();
-          if constexpr (Blocks == 2) amx::multiply<3, 5, 7>();
-        }
+        const Bfloat16* columns = gradient + step * amxMatrix;
+        amx::addProducts<Sources, Blocks>(sources[0].pixels + at, sources[Sources - 1].pixels + at, laneBytes, columns,
+                                          columns + blockElements);
       }
     }
-    forSums([&](auto at, float* sum) { amx::store<decltype(at)::value>(sum, sumBytes); });
+    amx::forSums<Sources, Blocks>(
+        [&](auto sum, std::int64_t source, std::int64_t block) { amx::store<decltype(sum)::value>(sumAt(source, block), sumBytes); });
   }
 
   const Strips& s_;
