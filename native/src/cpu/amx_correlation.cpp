@@ -184,8 +184,8 @@ struct ScratchLayout {
 Layout amxWeightLayout(KernelKind kind) { return kind == KernelKind::convolutionForward ? Layout::OIhw16i16o2i : Layout::IOhw16o16i2o; }
 
 bool fitsAmxCorrelation(KernelKind kind, const Convolution& c) {
-  return kind != KernelKind::convolutionBackwardWeights && multipliesMatrices() && c.groups == 1 && c.sourceLayout == Layout::nChw16c &&
-         c.destinationLayout == Layout::nChw16c && c.weightLayout == amxWeightLayout(kind);
+  return kind != KernelKind::convolutionBackwardWeights && multipliesMatrices() && isInBlocksOf16(c) &&
+         c.weightLayout == amxWeightLayout(kind);
 }
 
 std::size_t amxCorrelationScratchBytes(KernelKind kind, const Convolution& c, int threads) {

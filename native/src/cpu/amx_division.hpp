@@ -10,6 +10,14 @@ namespace tilefold::cpu {
 
 constexpr int amxBlocksAtOnce = 2, amxGroupsAtOnce = 2;  // of results, whose sums registers hold
 
+// Neighbouring results of a row that are the rows of a register: groups of one size, the largest
+// that leaves few out.
+inline std::int64_t amxGroupSize(std::int64_t columns) { return ceilDivide(columns, ceilDivide(columns, amx::registerRows)); }
+// Where a group begins: the last one sooner, and sums some results again, if it would be shorter.
+inline std::int64_t amxGroupBegin(std::int64_t group, std::int64_t size, std::int64_t columns) {
+  return std::min(group * size, std::max<std::int64_t>(0, columns - size));
+}
+
 // A tap of the columns: result j of a row reads column j * operandStep + offset of the operand.
 struct AmxColumnTap {
   std::int64_t tap, offset;
@@ -30,10 +38,7 @@ struct AmxGeometry {
   std::vector<AmxPhase> phases;
 
   AmxGeometry(const Convolution& c, bool forward) : sides(sidesOf(c, forward)) {
-    if (sides.rows.isPointwise() && sides.columns.isPointwise()) {
-      sides.columns.in = sides.columns.out = sides.rows.in * sides.columns.in;
-      sides.rows.in = sides.rows.out = 1;
-    }
+    joinRows(sides.rows, sides.columns);
     const WindowAxis& axis = sides.columns;
     operandStep = forward ? axis.stride : 1;
     const std::int64_t count = forward ? 1 : axis.stride;
@@ -90,7 +95,7 @@ struct AmxDivision {
         height(g.sides.resultHeight()),
         pairs(ceilDivide(g.sides.operand.blocks(), 2)),
         blocks(ceilDivide(g.sides.result.blocks(), amxBlocksAtOnce)),
-        groupSize(ceilDivide(g.columns, ceilDivide(g.columns, amx::registerRows))),
+        groupSize(amxGroupSize(g.columns)),
         groupPairs(ceilDivide(ceilDivide(g.columns, groupSize), amxGroupsAtOnce)) {
     const std::int64_t few = std::min(height, fewRows);
     const auto widthOf = [&](std::int64_t parts) { return ceilDivide(groupPairs, parts) * amxGroupsAtOnce * groupSize; };
@@ -117,11 +122,8 @@ struct AmxDivision {
   std::int64_t groups(const AmxGeometry& g) const {
     return checkedMultiply(bandHeight() * static_cast<std::int64_t>(g.phases.size()), ceilDivide(groupPairs, segments) * amxGroupsAtOnce);
   }
-  // Where a group begins among a phase's results: the last one sooner, and sums some results again,
-  // if it would be shorter.
-  std::int64_t begin(std::int64_t columns, std::int64_t group) const {
-    return std::min(group * groupSize, std::max<std::int64_t>(0, columns - groupSize));
-  }
+  // Where a group begins among a phase's results.
+  std::int64_t begin(std::int64_t columns, std::int64_t group) const { return amxGroupBegin(group, groupSize, columns); }
   // Those whose operands are packed together.
   Share columnsOf(const AmxGeometry& g, const Share& segment) const {
     Share columns{g.columns, 0};

@@ -47,10 +47,8 @@ class Job {
         slope_(static_cast<float>(c.slope)),
         image_(index / bands.count),
         rows_(shareOf(bands.sides.rows.out, index % bands.count, bands.count)),
-        top_(rows_.begin * bands.sides.rows.stride - bands.sides.rows.padBefore) {
-    const std::int64_t width = b_.sides.columns.out;
-    groupSize_ = ceilDivide(width, ceilDivide(width, amx::registerRows));
-  }
+        top_(rows_.begin * bands.sides.rows.stride - bands.sides.rows.padBefore),
+        groupSize_(amxGroupSize(bands.sides.columns.out)) {}
 
   void run(const Bfloat16* source, const Bfloat16* weights, const float* bias, Bfloat16* result, Bfloat16* packed) const {
     pack(source, packed);
@@ -95,8 +93,7 @@ class Job {
            Bfloat16* result) const {
     const WindowAxis &down = b_.sides.rows, &across = b_.sides.columns;
     amx::forSums<Count, Blocks>([](auto sum, std::int64_t, std::int64_t) { amx::zero<decltype(sum)::value>(); });
-    // The last group begins sooner, and sums some results again, if it would be shorter.
-    const auto begin = [&](std::int64_t of) { return std::min(of * groupSize_, across.out - groupSize_); };
+    const auto begin = [&](std::int64_t of) { return amxGroupBegin(of, groupSize_, across.out); };
     const std::int64_t pixelElements = across.stride * b_.perPixel, stride = pixelElements * static_cast<std::int64_t>(sizeof(Bfloat16));
     const std::int64_t apart = Count == 2 ? (begin(group + 1) - begin(group)) * pixelElements : 0;
     const std::int64_t rowMatrix = kernelRow() * amxLanes, blockMatrices = down.kernel * rowMatrix;

@@ -4,10 +4,8 @@
 
 #include "amx.hpp"
 #include "amx_loops.hpp"
-#include "bias.hpp"
 #include "constants.hpp"
 #include "gradient_strips.hpp"
-#include "parallel.hpp"
 #include "processor.hpp"
 
 namespace tilefold::cpu {
@@ -23,10 +21,10 @@ constexpr int sourcesAtOnce = 2, blocksAtOnce = 2;             // of which regis
 // The strips of all images, and what a thread packs of one.
 struct Strips : GradientStrips {
   std::int64_t paddedWidth;
-  // Packed, of the source: a row of each lane; all lanes, for each tap of the columns where strides
-  // or distances give each pixels of its own; and how many rows.
-  std::int64_t lane, copies, row, sourceRows, sourceBlock, sourceBlocks;
-  std::int64_t gradientRow, gradientElements;
+  // Packed, of the source: a row of each lane, and all lanes, for each tap of the columns where
+  // strides or distances give each pixels of its own.
+  std::int64_t lane, copies, row;
+  std::int64_t gradientRow;
 
   Strips(const Convolution& c, int threads) : GradientStrips(c) {
     share(threads, [this](double ins, double outs) {
@@ -44,14 +42,12 @@ struct Strips : GradientStrips {
     if (lane % (16 * amxRow) == 0) lane += amxRow;
     row = copies * amxLanes * lane;
     rowStep = std::min(rows.dilation, height * rows.stride);
-    sourceRows = rowsRead(height);
-    sourceBlock = checkedMultiply(sourceRows, row);
+    sourceBlock = checkedMultiply(rowsRead(height), row);
     sourceBlocks = std::clamp<std::int64_t>(packedElements / sourceBlock, 1, ceilDivide(inBlocks, inParts));
     gradientRow = paddedWidth * amxLanes;
     gradientElements = checkedMultiply(ceilDivide(outBlocks, outParts), height * gradientRow);
   }
 
-  std::int64_t jobElements() const { return checkedAdd(gradientElements, checkedMultiply(sourceBlocks, sourceBlock)); }
   // Of the columns, from the first tap to the last.
   std::int64_t reach() const { return (axes.columns.kernel - 1) * axes.columns.dilation; }
   // Where a tap's pixels begin in a packed row.
@@ -66,17 +62,9 @@ struct Source {
 };
 
 // What one thread sums.
-class Job {
+class Job : GradientJob {
  public:
-  Job(const Strips& strips, std::int64_t index, const std::vector<Operand>& operands)
-      : s_(strips),
-        ins_(strips.insOf(index)),
-        outs_(strips.outsOf(index)),
-        source_(elements<const Bfloat16>(operands, 0)),
-        gradient_(elements<const Bfloat16>(operands, 1)),
-        weightGradient_(elements(operands, 2)),
-        packedGradient_(elements<Bfloat16>(operands, 4) + index * strips.jobElements()),
-        packedSource_(packedGradient_ + strips.gradientElements) {}
+  Job(const Strips& strips, std::int64_t index, const std::vector<Operand>& operands) : GradientJob(strips, index, operands), s_(strips) {}
 
   void run() const {
     constexpr auto all = static_cast<std::uint8_t>(amx::registerRows);
@@ -86,43 +74,28 @@ class Job {
 
  private:
   void addStrip(const GradientStrip& strip) const {
-    packGradient(strip);
-    for (std::int64_t first = ins_.begin; first < ins_.end; first += s_.sourceBlocks) {
-      const Share ins{first, std::min(first + s_.sourceBlocks, ins_.end)};
-      for (std::int64_t in = ins.begin; in < ins.end; ++in) packSource(strip, in, packedSource_ + (in - first) * s_.sourceBlock);
-      for (std::int64_t out = outs_.begin; out < outs_.end; out += blocksAtOnce)
-        for (std::int64_t tap = 0; tap < s_.axes.rows.kernel; ++tap)
-          addTaps(strip, ins, {out, std::min<std::int64_t>(out + blocksAtOnce, outs_.end)}, tap);
-    }
-  }
-
-  void packGradient(const GradientStrip& strip) const {
-    const PixelsApart& apart = s_.axes.gradient;
-    Bfloat16* to = packedGradient_;
-    for (std::int64_t out = outs_.begin; out < outs_.end; ++out)
-      for (std::int64_t y = 0; y < s_.height; ++y, to += s_.gradientRow) {
-        if (y >= strip.height) continue;
-        const Bfloat16* row = gradient_ + strip.image * apart.image + out * apart.block + (strip.top + y) * apart.row;
-        packPairsOfPixels(row + strip.left * amxLanes, strip.width, s_.paddedWidth, to);
-      }
+    forGradientRows(strip, s_.gradientRow,
+                    [&](const Bfloat16* first, Bfloat16* to) { packPairsOfPixels(first, strip.width, s_.paddedWidth, to); });
+    forSources([&](std::int64_t in, Bfloat16* to) { packSource(strip, in, to); },
+               [&](const Share& ins) {
+                 for (std::int64_t out = outs_.begin; out < outs_.end; out += blocksAtOnce)
+                   for (std::int64_t tap = 0; tap < s_.axes.rows.kernel; ++tap)
+                     addTaps(strip, ins, {out, std::min<std::int64_t>(out + blocksAtOnce, outs_.end)}, tap);
+               });
   }
 
   void packSource(const GradientStrip& strip, std::int64_t in, Bfloat16* to) const {
-    const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
-    const PixelsApart& apart = s_.axes.source;
-    const std::int64_t first = strip.top * rows.stride - rows.padBefore, count = s_.rowsRead(strip.height);
-    for (std::int64_t row = 0; row < count; ++row, to += s_.row) {
-      const std::int64_t sourceRow = first + s_.sourceRow(row);
-      if (sourceRow < 0 || sourceRow >= rows.in || !s_.isRead(row)) continue;
-      const Bfloat16* pixels = source_ + strip.image * apart.image + in * apart.block + sourceRow * apart.row;
+    const WindowAxis& columns = s_.axes.columns;
+    const std::int64_t wanted = s_.copies > 1 ? strip.width : strip.width + s_.reach();
+    forSourceRows(strip, in, [&](std::int64_t row, const Bfloat16* pixels) {
       for (std::int64_t copy = 0; copy < s_.copies; ++copy) {
         const std::int64_t at = strip.left * columns.stride + copy * columns.dilation - columns.padBefore;  // the first pixel's column
-        const std::int64_t wanted = s_.copies > 1 ? strip.width : strip.width + s_.reach();
         const std::int64_t begin = at < 0 ? ceilDivide(-at, columns.stride) : 0;
         const std::int64_t end = std::min(wanted, at < columns.in ? (columns.in - 1 - at) / columns.stride + 1 : 0);
-        packPixels(pixels + at * amxLanes, columns.stride * amxLanes, begin, end, s_.lane, to + copy * amxLanes * s_.lane, s_.lane);
+        packPixels(pixels + at * amxLanes, columns.stride * amxLanes, begin, end, s_.lane, to + row * s_.row + copy * amxLanes * s_.lane,
+                   s_.lane);
       }
-    }
+    });
   }
 
   // What one tap of the rows gives, in two sources at a time.
@@ -197,31 +170,18 @@ class Job {
   }
 
   const Strips& s_;
-  Share ins_, outs_;
-  const Bfloat16 *source_, *gradient_;
-  float* weightGradient_;
-  Bfloat16 *packedGradient_, *packedSource_;
 };
 
 }  // namespace
 
 bool fitsAmxWeightGradient(KernelKind kind, const Convolution& c, int threads) {
-  return kind == KernelKind::convolutionBackwardWeights && multipliesMatrices() && c.groups == 1 && c.sourceLayout == Layout::nChw16c &&
-         c.destinationLayout == Layout::nChw16c && c.weightLayout == Layout::OIhw16i16o &&
+  return kind == KernelKind::convolutionBackwardWeights && multipliesMatrices() && isInBlocksOf16(c) &&
+         c.weightLayout == Layout::OIhw16i16o &&
          ceilDivide(c.inChannels, amxLanes) * ceilDivide(c.outChannels, amxLanes) * timesFaster >= threads;
 }
 
-std::size_t amxWeightGradientScratchBytes(const Convolution& c, int threads) {
-  const Strips strips(c, threads);
-  return static_cast<std::size_t>(checkedMultiply(checkedMultiply(strips.jobs(), strips.jobElements()), sizeof(Bfloat16)));
-}
+std::size_t amxWeightGradientScratchBytes(const Convolution& c, int threads) { return Strips(c, threads).scratchBytes(); }
 
-Launch compileAmxWeightGradient(const Convolution& c, int threads) {
-  const Launch biasGradient = sumBiasOf<Bfloat16>(c);
-  return [=, strips = Strips(c, threads)](const std::vector<Operand>& operands, const StepParameters& step) {
-    parallelFor(strips.jobs(), [&](std::int64_t index) { Job(strips, index, operands).run(); });
-    if (operands[3].address != nullptr) biasGradient({operands[1], operands[3]}, step);
-  };
-}
+Launch compileAmxWeightGradient(const Convolution& c, int threads) { return launchGradientJobs<Job>(c, Strips(c, threads)); }
 
 }  // namespace tilefold::cpu

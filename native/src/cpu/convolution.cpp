@@ -1,8 +1,7 @@
 #include "convolution.hpp"
 
+#include "amx_convolution.hpp"
 #include "amx_correlation.hpp"
-#include "amx_few_channels.hpp"
-#include "amx_weight_gradient.hpp"
 #include "convolution_blocks.hpp"
 #include "convolution_direct.hpp"
 #include "convolution_strips.hpp"
@@ -19,18 +18,8 @@ template <class T>
 constexpr bool hasFloatLoops = std::is_same_v<T, float>;
 
 template <class T>
-bool isAmxCorrelation(KernelKind kind, const Convolution& c) {
-  return std::is_same_v<T, Bfloat16> && fitsAmxCorrelation(kind, c);
-}
-
-template <class T>
-bool isAmxFewChannels(KernelKind kind, const Convolution& c) {
-  return std::is_same_v<T, Bfloat16> && fitsAmxFewChannels(kind, c);
-}
-
-template <class T>
-bool isAmxGradient(KernelKind kind, const Convolution& c, int threads) {
-  return std::is_same_v<T, Bfloat16> && fitsAmxWeightGradient(kind, c, threads);
+bool isAmx(KernelKind kind, const Convolution& c, int threads) {
+  return std::is_same_v<T, Bfloat16> && fitsAmx(kind, c, threads);
 }
 
 template <class T>
@@ -99,9 +88,7 @@ template <class T>
 std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int threads) {
   requireOurs(c);
   if (c.algorithm == winogradAlgorithm) return winogradScratchBytes(kind, c, threads);
-  if (isAmxCorrelation<T>(kind, c)) return amxCorrelationScratchBytes(kind, c, threads);
-  if (isAmxFewChannels<T>(kind, c)) return amxFewChannelsScratchBytes(c, threads);
-  if (isAmxGradient<T>(kind, c, threads)) return amxWeightGradientScratchBytes(c, threads);
+  if (isAmx<T>(kind, c, threads)) return amxScratchBytes(kind, c, threads);
   if (isPairGradient<T>(kind, c, threads)) return pairWeightGradientScratchBytes(c, threads);
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
   if (recipe) return recipe->scratchBytes();
@@ -113,9 +100,7 @@ template <class T>
 Implementation compileConvolution(KernelKind kind, const Convolution& c, int threads) {
   requireOurs(c);
   if (c.algorithm == winogradAlgorithm) return {compileWinograd<T>(kind, c, threads), "winograd"};
-  if (isAmxCorrelation<T>(kind, c)) return {compileAmxCorrelation(kind, c, threads), "amx"};
-  if (isAmxFewChannels<T>(kind, c)) return {compileAmxFewChannels(c, threads), "amx"};
-  if (isAmxGradient<T>(kind, c, threads)) return {compileAmxWeightGradient(c, threads), "amx"};
+  if (isAmx<T>(kind, c, threads)) return {compileAmx(kind, c, threads), "amx"};
   if (isPairGradient<T>(kind, c, threads)) return {compilePairWeightGradient(c, threads), "pairs"};
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
   if (recipe) return {compileDirectConvolution<T>(kind, c, *recipe), recipe->name()};
@@ -146,7 +131,7 @@ Device::WeightLayouts convolutionWeightLayouts(const Convolution& given) {
   const Layout written = firstSupported<T>(KernelKind::convolutionBackwardWeights, c, stored);
   c.weightLayout = Layout::Ohwi16o2i;
   const Layout forward =
-      isAmxFewChannels<T>(KernelKind::convolutionForward, c)
+      isAmx<T>(KernelKind::convolutionForward, c, 1)
           ? c.weightLayout
           : firstSupported<T>(KernelKind::convolutionForward, c, {Layout::OIhw8i16o2i, Layout::Ohwi16o2i, Layout::Goihw16g});
   c.sourceLayout = blocked;

@@ -101,9 +101,8 @@ Layout stripWeightLayout(KernelKind kind) {
 
 template <class T>
 bool fitsStrips(KernelKind kind, const Convolution& c) {
-  return kind != KernelKind::convolutionBackwardWeights && (isFloat<T> || multipliesPairs()) && c.groups == 1 &&
-         c.sourceLayout == Layout::nChw16c && c.destinationLayout == Layout::nChw16c && c.weightLayout == stripWeightLayout<T>(kind) &&
-         (kind == KernelKind::convolutionForward || c.strideWidth == 1);
+  return kind != KernelKind::convolutionBackwardWeights && (isFloat<T> || multipliesPairs()) && isInBlocksOf16(c) &&
+         c.weightLayout == stripWeightLayout<T>(kind) && (kind == KernelKind::convolutionForward || c.strideWidth == 1);
 }
 
 template <class T>

@@ -6,8 +6,7 @@
 
 #include "../kernels/normalisation.hpp"
 #include "../kernels/normalised_convolution.hpp"
-#include "amx_correlation.hpp"
-#include "amx_weight_gradient.hpp"
+#include "amx_convolution.hpp"
 #include "bias.hpp"
 #include "convolution_direct.hpp"
 #include "normalisation_loops.hpp"
@@ -142,11 +141,7 @@ template <class T>
 StripConvolution findConvolution(const Strips<T>& strips, KernelKind kind, const StripShape& shape) {
   const auto c = decode<Convolution>(convolutionOf(kind, strips.fields(), {1, shape.channels, 1, shape.pixels}));
   const KernelKind own = convolutionKind(kind);
-  if constexpr (std::is_same_v<T, Bfloat16>) {
-    if (fitsAmxCorrelation(own, c)) return {amxCorrelationScratchBytes(own, c, 1), "amx", [=] { return compileAmxCorrelation(own, c, 1); }};
-    if (fitsAmxWeightGradient(own, c, 1))
-      return {amxWeightGradientScratchBytes(c, 1), "amx", [=] { return compileAmxWeightGradient(c, 1); }};
-  }
+  if (std::is_same_v<T, Bfloat16> && fitsAmx(own, c, 1)) return {amxScratchBytes(own, c, 1), "amx", [=] { return compileAmx(own, c, 1); }};
   const std::optional<Recipe> recipe = findDirectConvolution<T>(own, c);
   if (!recipe) throw Failure("the cpu device has no convolution that normalises " + std::to_string(shape.channels) + " channels on load");
   return {recipe->scratchBytes(), recipe->name(), [=] { return compileDirectConvolution<T>(own, c, *recipe); }};

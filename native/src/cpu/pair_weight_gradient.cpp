@@ -2,10 +2,8 @@
 
 #include <cstring>
 
-#include "bias.hpp"
 #include "gradient_strips.hpp"
 #include "pair_loops.hpp"
-#include "parallel.hpp"
 #include "processor.hpp"
 
 namespace tilefold::cpu {
@@ -21,7 +19,7 @@ constexpr std::int64_t area = pairLanes * pairLanes;
 // The strips of all images, and what a thread packs of one.
 struct Strips : GradientStrips {
   std::int64_t rowElements;
-  std::int64_t sourceRows, sourceBlock, sourceBlocks, gradientElements;  // packed
+  std::int64_t sourceRows;  // packed
 
   Strips(const Convolution& c, int threads) : GradientStrips(c) {
     share(threads, [this](double ins, double outs) {
@@ -41,22 +39,12 @@ struct Strips : GradientStrips {
     sourceBlocks = std::clamp<std::int64_t>(packedElements / sourceBlock, 1, ceilDivide(inBlocks, inParts));
     gradientElements = checkedMultiply(ceilDivide(outBlocks, outParts), height * rowElements);
   }
-
-  std::int64_t jobElements() const { return checkedAdd(gradientElements, checkedMultiply(sourceBlocks, sourceBlock)); }
 };
 
 // What one thread sums.
-class Job {
+class Job : GradientJob {
  public:
-  Job(const Strips& strips, std::int64_t index, const std::vector<Operand>& operands)
-      : s_(strips),
-        ins_(strips.insOf(index)),
-        outs_(strips.outsOf(index)),
-        source_(elements<const Bfloat16>(operands, 0)),
-        gradient_(elements<const Bfloat16>(operands, 1)),
-        weightGradient_(elements(operands, 2)),
-        packedGradient_(elements<Bfloat16>(operands, 4) + index * strips.jobElements()),
-        packedSource_(packedGradient_ + strips.gradientElements) {}
+  Job(const Strips& strips, std::int64_t index, const std::vector<Operand>& operands) : GradientJob(strips, index, operands), s_(strips) {}
 
   void run() const {
     s_.forStrips([&](const GradientStrip& strip) { addStrip(strip); });
@@ -64,44 +52,30 @@ class Job {
 
  private:
   void addStrip(const GradientStrip& strip) const {
-    packGradient(strip);
+    forGradientRows(strip, s_.rowElements, [&](const Bfloat16* first, Bfloat16* to) {
+      packPairs({first, pairLanes, 0, strip.width, strip.width}, to);
+    });
     const std::int64_t groups = ceilDivide(outs_.end - outs_.begin, maxPairBlocks);
-    for (std::int64_t first = ins_.begin; first < ins_.end; first += s_.sourceBlocks) {
-      const std::int64_t end = std::min(first + s_.sourceBlocks, ins_.end);
-      for (std::int64_t in = first; in < end; ++in) packSource(strip, in, packedSource_ + (in - first) * s_.sourceBlock);
-      for (std::int64_t group = 0; group < groups; ++group)
-        for (std::int64_t in = first; in < end; ++in)
-          multiply(strip, in, packedSource_ + (in - first) * s_.sourceBlock, shareOf(outs_.end - outs_.begin, group, groups));
-    }
-  }
-
-  void packGradient(const GradientStrip& strip) const {
-    const PixelsApart& apart = s_.axes.gradient;
-    Bfloat16* to = packedGradient_;
-    for (std::int64_t out = outs_.begin; out < outs_.end; ++out)
-      for (std::int64_t y = 0; y < s_.height; ++y, to += s_.rowElements) {
-        if (y >= strip.height) continue;
-        const Bfloat16* row = gradient_ + strip.image * apart.image + out * apart.block + (strip.top + y) * apart.row;
-        packPairs({row + strip.left * pairLanes, pairLanes, 0, strip.width, strip.width}, to);
-      }
+    forSources([&](std::int64_t in, Bfloat16* to) { packSource(strip, in, to); },
+               [&](const Share& ins) {
+                 for (std::int64_t group = 0; group < groups; ++group)
+                   for (std::int64_t in = ins.begin; in < ins.end; ++in)
+                     multiply(strip, in, packedSource_ + (in - ins.begin) * s_.sourceBlock,
+                              shareOf(outs_.end - outs_.begin, group, groups));
+               });
   }
 
   // [tap of the columns][row]: a tap reads pixels of its own, and pairs them by itself.
   void packSource(const GradientStrip& strip, std::int64_t in, Bfloat16* to) const {
-    const WindowAxis &rows = s_.axes.rows, &columns = s_.axes.columns;
-    const PixelsApart& apart = s_.axes.source;
-    const std::int64_t first = strip.top * rows.stride - rows.padBefore, count = s_.rowsRead(strip.height);
-    for (std::int64_t row = 0; row < count; ++row) {
-      const std::int64_t sourceRow = first + s_.sourceRow(row);
-      if (sourceRow < 0 || sourceRow >= rows.in || !s_.isRead(row)) continue;
-      const Bfloat16* pixels = source_ + strip.image * apart.image + in * apart.block + sourceRow * apart.row;
+    const WindowAxis& columns = s_.axes.columns;
+    forSourceRows(strip, in, [&](std::int64_t row, const Bfloat16* pixels) {
       for (std::int64_t tap = 0; tap < columns.kernel; ++tap) {
         const TapRange range = columns.range(tap);
         packPairs({pixels + (strip.left * columns.stride + range.shift) * pairLanes, columns.stride * pairLanes, range.begin - strip.left,
                    range.end - strip.left, strip.width},
                   to + (tap * s_.sourceRows + row) * s_.rowElements);
       }
-    }
+    });
   }
 
   void multiply(const GradientStrip& strip, std::int64_t in, const Bfloat16* source, const Share& outs) const {
@@ -131,34 +105,20 @@ class Job {
   }
 
   const Strips& s_;
-  Share ins_, outs_;
-  const Bfloat16 *source_, *gradient_;
-  float* weightGradient_;
-  Bfloat16 *packedGradient_, *packedSource_;
 };
 
 }  // namespace
 
 bool fitsPairWeightGradient(KernelKind kind, const Convolution& c, int threads) {
-  if (kind != KernelKind::convolutionBackwardWeights || !multipliesPairs() || c.groups != 1 || c.sourceLayout != Layout::nChw16c ||
-      c.destinationLayout != Layout::nChw16c || c.weightLayout != Layout::OIhw16i16o)
+  if (kind != KernelKind::convolutionBackwardWeights || !multipliesPairs() || !isInBlocksOf16(c) || c.weightLayout != Layout::OIhw16i16o)
     return false;
   const Strips strips(c, threads);
   return strips.inBlocks * strips.outBlocks >= leastMatrices * threads &&
          (strips.axes.images == 1 || strips.height * strips.width >= leastPixels);
 }
 
-std::size_t pairWeightGradientScratchBytes(const Convolution& c, int threads) {
-  const Strips strips(c, threads);
-  return static_cast<std::size_t>(checkedMultiply(checkedMultiply(strips.jobs(), strips.jobElements()), sizeof(Bfloat16)));
-}
+std::size_t pairWeightGradientScratchBytes(const Convolution& c, int threads) { return Strips(c, threads).scratchBytes(); }
 
-Launch compilePairWeightGradient(const Convolution& c, int threads) {
-  const Launch biasGradient = sumBiasOf<Bfloat16>(c);
-  return [=, strips = Strips(c, threads)](const std::vector<Operand>& operands, const StepParameters& step) {
-    parallelFor(strips.jobs(), [&](std::int64_t index) { Job(strips, index, operands).run(); });
-    if (operands[3].address != nullptr) biasGradient({operands[1], operands[3]}, step);
-  };
-}
+Launch compilePairWeightGradient(const Convolution& c, int threads) { return launchGradientJobs<Job>(c, Strips(c, threads)); }
 
 }  // namespace tilefold::cpu

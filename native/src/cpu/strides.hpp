@@ -28,6 +28,11 @@ inline WeightStrides weightStrides(const Convolution& c) {
 // Activations in blocks of as many channels as lie together on this machine.
 inline Layout blockedLayout() { return machineBlock() == 16 ? Layout::nChw16c : Layout::nChw8c; }
 
+// Whether a convolution is of one group, from blocks of 16 channels to blocks of 16.
+inline bool isInBlocksOf16(const Convolution& c) {
+  return c.groups == 1 && c.sourceLayout == Layout::nChw16c && c.destinationLayout == Layout::nChw16c;
+}
+
 // An activation [batch, channels, height, width] seen in blocks of channels. A plain one is seen so
 // too, its lanes a plane apart.
 struct ActivationStrides {

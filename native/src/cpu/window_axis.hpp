@@ -35,6 +35,15 @@ struct WindowAxis {
   }
 };
 
+// Makes one row of all, where pixels meet no others (1 x 1 kernels without strides or padding);
+// tells whether it did.
+inline bool joinRows(WindowAxis& rows, WindowAxis& columns) {
+  if (!rows.isPointwise() || !columns.isPointwise()) return false;
+  columns.in = columns.out = rows.in * columns.in;
+  rows.in = rows.out = 1;
+  return true;
+}
+
 // A window, and the place in it, counted in taps.
 struct WindowPlace {
   std::int64_t output, tap;
