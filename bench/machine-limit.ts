@@ -78,8 +78,8 @@ export const measureRates = (threads: number): E.Either<DeviceError, MachineRate
     )
   )
 
-/** Floating-point operations by Winograd's F(4x4, 3x3), in float32 whatever it reads. */
-const winogradFlops = (kernel: Kernel): number => productFlops(kernel) / winogradSaving + 2 * transformOperations(kernel)
+/** Floating-point operations by Winograd, in float32 whatever it reads. */
+const winogradFlops = (kernel: Kernel): number => productFlops(kernel) / winogradSaving(kernel) + 2 * transformOperations(kernel)
 
 /**
  * Milliseconds of a step on a machine that multiplies and copies at its best in every kernel, each

@@ -1,48 +1,73 @@
 /**
- * The arithmetic of Winograd's F(4x4, 3x3) beside its products: vector operations of its transforms
- * as native/src/cpu/winograd_loops.cpp has them, an addition, product or multiply-add each one.
+ * The arithmetic of Winograd's F(4x4, 3x3) and F(6x6, 3x3): their products, and beside these the
+ * vector operations of transforms as native/src/cpu/winograd_loops.cpp has them, an addition,
+ * product or multiply-add each one.
  */
 import { isConvolution, type Kernel } from '../staging'
-import { isTransformed, layouts } from '../staging/kernels/layout'
-
-/** It multiplies a quarter as often, where tiles are whole. */
-export const winogradSaving = 4
-
-/** Tiles of 4x4 results, as if all were whole. */
-const tiles = (batch: number, height: number, width: number): number => (batch * height * width) / 16
+import { isTransformed, layouts, tileOf, type LargestTile } from '../staging/kernels/layout'
+import { largestTile } from '../staging/kernels/winograd-products'
 
 /** Of a separable transform of a square: its columns first, then the rows that come of them. */
 const bothWays = (from: number, to: number, operations: number): number => (from + to) * operations
 
-const ofWindow = bothWays(6, 6, 12) // toPoints
-const ofResult = bothWays(6, 4, 13) // fromPoints
-const ofGradient = bothWays(4, 6, 10) // gradientToPoints
-const ofTaps = bothWays(3, 6, 11) // tapsToPoints
-const ofTapGradients = bothWays(6, 3, 12) // tapsFromPoints
+/** The operations of transforms: of what tiles read and make, and of a pair of channels' taps. */
+const transforms: {
+  readonly [L in LargestTile]: { readonly [T in 'window' | 'result' | 'gradient' | 'taps' | 'tapGradients']: number }
+} = {
+  4: {
+    window: bothWays(6, 6, 12),
+    result: bothWays(6, 4, 13),
+    gradient: bothWays(4, 6, 10),
+    taps: bothWays(3, 6, 11),
+    tapGradients: bothWays(6, 3, 12)
+  },
+  6: {
+    window: bothWays(8, 8, 24),
+    result: bothWays(8, 6, 25),
+    gradient: bothWays(6, 8, 21),
+    taps: bothWays(3, 8, 16),
+    tapGradients: bothWays(8, 3, 17)
+  }
+}
+
+/** The whole tiles of a kernel by Winograd, or of weights that are transformed for it. */
+const tilesBehind = (kernel: Kernel): LargestTile | undefined => {
+  if (isConvolution(kernel)) return kernel.algorithm === 1 ? largestTile(kernel) : undefined
+  const layout = kernel.kind === 'reorderWeights' ? layouts[kernel.destinationLayout]! : 'plain'
+  return isTransformed(layout) ? tileOf(layout) : undefined
+}
 
 /** Whether a kernel multiplies by it. */
-export const isWinograd = (kernel: Kernel): boolean =>
-  (isConvolution(kernel) && kernel.algorithm === 1) ||
-  (kernel.kind === 'reorderWeights' && isTransformed(layouts[kernel.destinationLayout]!))
+export const isWinograd = (kernel: Kernel): boolean => tilesBehind(kernel) !== undefined
+
+/** How many times fewer a kernel's products are by it, where tiles are whole; 1 of any other. */
+export const winogradSaving = (kernel: Kernel): number => {
+  const largest = tilesBehind(kernel)
+  return largest === undefined ? 1 : ((3 * largest) / (largest + 2)) ** 2
+}
 
 /**
  * Operations of the transforms of a kernel for which isWinograd, each tile of a channel, or pair of
  * channels, transformed once; 0 of any other.
  */
 export const transformOperations = (kernel: Kernel): number => {
-  if (!isWinograd(kernel)) return 0
+  const largest = tilesBehind(kernel)
+  if (largest === undefined) return 0
+  const { window, result, gradient, taps, tapGradients } = transforms[largest]
+  /** As if all were whole. */
+  const tiles = (batch: number, height: number, width: number): number => (batch * height * width) / largest ** 2
   switch (kernel.kind) {
     case 'convolutionForward':
-      return tiles(kernel.batch, kernel.outHeight, kernel.outWidth) * (kernel.inChannels * ofWindow + kernel.outChannels * ofResult)
+      return tiles(kernel.batch, kernel.outHeight, kernel.outWidth) * (kernel.inChannels * window + kernel.outChannels * result)
     case 'convolutionBackwardData':
-      return tiles(kernel.batch, kernel.inHeight, kernel.inWidth) * (kernel.outChannels * ofWindow + kernel.inChannels * ofResult)
+      return tiles(kernel.batch, kernel.inHeight, kernel.inWidth) * (kernel.outChannels * window + kernel.inChannels * result)
     case 'convolutionBackwardWeights': {
       const { batch, outHeight, outWidth, inChannels, outChannels } = kernel
-      const ofTiles = tiles(batch, outHeight, outWidth) * (inChannels * ofWindow + outChannels * ofGradient)
-      return ofTiles + inChannels * outChannels * ofTapGradients
+      const ofTiles = tiles(batch, outHeight, outWidth) * (inChannels * window + outChannels * gradient)
+      return ofTiles + inChannels * outChannels * tapGradients
     }
     case 'reorderWeights':
-      return kernel.inChannels * kernel.outChannels * ofTaps
+      return kernel.inChannels * kernel.outChannels * taps
     default:
       return 0
   }

@@ -236,7 +236,8 @@ void testNotANumber(Devices& devices) {
         const auto layouts = devices.cpu->weightLayouts(test.kernel(KernelKind::convolutionForward, blocked, blocked, Layout::plain));
         runs(test, layouts.forward, 0, 64 * a.out * a.out);
       }
-    runs({windowFields(1, 64, axis, axis), 64, 1, slope}, Layout::winogradForward, 1, 64 * 144);
+    for (const Layout layout : {Layout::winogradForward, Layout::winograd6Forward})
+      runs({windowFields(1, 64, axis, axis), 64, 1, slope}, layout, 1, 64 * 144);
   }
 }
 
@@ -306,15 +307,17 @@ void testWinograd(Devices& devices, Devices& otherThreads) {
   Buffer y(destination.elements(plain) * sizeof(float)), foundY(destination.elements(blocked) * sizeof(float));
   run(*devices.reference, test.kernel(KernelKind::convolutionForward, plain, plain, plain),
       {x.operand(), w.operand(), someBias, y.operand(), {}});
-  const Kernel forward = test.kernel(KernelKind::convolutionForward, blocked, blocked, Layout::winogradForward, 1);
-  runTwice(forward, {blockedX.operand(), toLayout(stored, read, Layout::winogradForward).operand(), someBias, {}}, 3, foundY);
+  const Layout forwardLayout = pick({Layout::winogradForward, Layout::winograd6Forward}),
+               backwardLayout = pick({Layout::winogradBackward, Layout::winograd6Backward});
+  const Kernel forward = test.kernel(KernelKind::convolutionForward, blocked, blocked, forwardLayout, 1);
+  runTwice(forward, {blockedX.operand(), toLayout(stored, read, forwardLayout).operand(), someBias, {}}, 3, foundY);
   expectClose(forward, "destination", foundY, reordered(*devices.reference, destination, y, plain, blocked), winogradTolerance);
 
   Buffer dx(source.elements(plain) * sizeof(float)), foundDx(source.elements(blocked) * sizeof(float));
   run(*devices.reference, test.kernel(KernelKind::convolutionBackwardData, plain, plain, plain),
       {dy.operand(), w.operand(), dx.operand(), {}});
-  const Kernel data = test.kernel(KernelKind::convolutionBackwardData, blocked, blocked, Layout::winogradBackward, 1);
-  runTwice(data, {blockedDy.operand(), toLayout(stored, read, Layout::winogradBackward).operand(), {}}, 2, foundDx);
+  const Kernel data = test.kernel(KernelKind::convolutionBackwardData, blocked, blocked, backwardLayout, 1);
+  runTwice(data, {blockedDy.operand(), toLayout(stored, read, backwardLayout).operand(), {}}, 2, foundDx);
   expectClose(data, "sourceGradient", foundDx, reordered(*devices.reference, source, dx, plain, blocked), winogradTolerance);
 
   // In slices of channels of the result, image by image: the same bits.
@@ -349,8 +352,8 @@ void testWinograd(Devices& devices, Devices& otherThreads) {
     if (std::memcmp(found.data(), whole.data() + (image * channels + first) * pixels, found.size() * sizeof(float)) != 0)
       fail(kernel, "a slice of its result has other bits");
   };
-  runSlice(KernelKind::convolutionForward, Layout::winogradForward, foundY);
-  runSlice(KernelKind::convolutionBackwardData, Layout::winogradBackward, foundDx);
+  runSlice(KernelKind::convolutionForward, forwardLayout, foundY);
+  runSlice(KernelKind::convolutionBackwardData, backwardLayout, foundDx);
 
   Buffer dw(w.size() * sizeof(float)), db(bias.size() * sizeof(float)), foundDw(stored.size() * sizeof(float)),
       foundDb(db.size() * sizeof(float));

@@ -2,6 +2,7 @@
 // [channels extent [outChannels [dilation]]]. Without a shape: VGG's at 1024 x 1024 and tiles of
 // them. Rates count the multiplications and additions of the direct sum.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -64,9 +65,7 @@ void compare(Device& device, std::int64_t in, std::int64_t out, std::int64_t ext
   const Layout blocked = device.activationLayout(in, false);
   const auto weights = [&](Layout layout) { return floats(weightElements(layout, out, in, 3, 3, 1)); };
   const auto convolution = [&](KernelKind kind, Layout layout, double algorithm) {
-    Kernel kernel{
-        kind,
-        {1, i, n, n, n, n, 3, 3, 1, 1, d, d, d, d, d, d, o, 1, code(blocked), code(blocked), code(layout), algorithm}};
+    Kernel kernel{kind, {1, i, n, n, n, n, 3, 3, 1, 1, d, d, d, d, d, d, o, 1, code(blocked), code(blocked), code(layout), algorithm}};
     if (kind == KernelKind::convolutionForward) kernel.fields.push_back(0);
     return kernel;
   };
@@ -77,11 +76,10 @@ void compare(Device& device, std::int64_t in, std::int64_t out, std::int64_t ext
     buffers.emplace_back(scratch);
     return Contender{device.compile(kernel), std::move(buffers), scratch};
   };
-  const auto race = [&](const char* name, Contender direct, Contender winograd) {
+  const auto race = [&](const char* name, auto contenders) {
     const auto begin = std::chrono::steady_clock::now();
     for (int round = 0; round < 200; ++round) {
-      direct.launch();
-      winograd.launch();
+      for (Contender& one : contenders) one.launch();
       if (round > 4 && std::chrono::steady_clock::now() - begin > std::chrono::seconds(2)) break;
     }
     const double flops = 18 * n * n * i * o;
@@ -91,31 +89,43 @@ void compare(Device& device, std::int64_t in, std::int64_t out, std::int64_t ext
     };
     std::printf("%4lld -> %4lld at %4lld  %-16s", static_cast<long long>(in), static_cast<long long>(out), static_cast<long long>(extent),
                 name);
+    const Contender& direct = contenders[0];
     side("direct", direct);
-    side("winograd", winograd);
-    std::printf("  ratio %.2f (%.2f)  scratch %5.1f MB\n", direct.least / winograd.least, direct.minProcessor / winograd.minProcessor,
-                1e-6 * static_cast<double>(winograd.scratch));
+    for (std::size_t c = 1; c < contenders.size(); ++c) {
+      const Contender& winograd = contenders[c];
+      side(contenders.size() == 2 ? "winograd" : c == 1 ? "F(4x4)" : "F(6x6)", winograd);
+      std::printf("  ratio %.2f (%.2f)  scratch %5.1f MB", direct.least / winograd.least, direct.minProcessor / winograd.minProcessor,
+                  1e-6 * static_cast<double>(winograd.scratch));
+    }
+    std::printf("\n");
     std::fflush(stdout);
   };
   const auto forward = KernelKind::convolutionForward, data = KernelKind::convolutionBackwardData,
              gradient = KernelKind::convolutionBackwardWeights;
-  race("forward", contender(convolution(forward, layouts.forward, 0), {x, weights(layouts.forward), bias, y}),
-       contender(convolution(forward, Layout::winogradForward, 1), {x, weights(Layout::winogradForward), bias, y}));
-  race("backward data", contender(convolution(data, layouts.backwardData, 0), {y, weights(layouts.backwardData), x}),
-       contender(convolution(data, Layout::winogradBackward, 1), {y, weights(Layout::winogradBackward), x}));
-  race("backward weights", contender(convolution(gradient, layouts.forward, 0), {x, y, weights(layouts.forward), bias}),
-       contender(convolution(gradient, layouts.forward, 1), {x, y, weights(layouts.forward), bias}));
+  const auto forwardBy = [&](Layout layout, double algorithm) {
+    return contender(convolution(forward, layout, algorithm), {x, weights(layout), bias, y});
+  };
+  const auto dataBy = [&](Layout layout, double algorithm) {
+    return contender(convolution(data, layout, algorithm), {y, weights(layout), x});
+  };
+  const auto gradientBy = [&](double algorithm) {
+    return contender(convolution(gradient, layouts.forward, algorithm), {x, y, weights(layouts.forward), bias});
+  };
+  race("forward", std::array{forwardBy(layouts.forward, 0), forwardBy(Layout::winogradForward, 1), forwardBy(Layout::winograd6Forward, 1)});
+  race("backward data",
+       std::array{dataBy(layouts.backwardData, 0), dataBy(Layout::winogradBackward, 1), dataBy(Layout::winograd6Backward, 1)});
+  race("backward weights", std::array{gradientBy(0), gradientBy(1)});
   const auto reorder = [&](Layout to) {
     return Contender{device.compile({KernelKind::reorderWeights, {o, i, 3, 3, 1, code(layouts.forward), code(to)}}),
                      {weights(layouts.forward), weights(to)}};
   };
-  Contender forwardWeights = reorder(Layout::winogradForward), backwardWeights = reorder(Layout::winogradBackward);
-  for (int round = 0; round < 5; ++round) {
-    forwardWeights.launch();
-    backwardWeights.launch();
+  std::printf("      weights' transforms, of the processor:");
+  for (const Layout layout : {Layout::winogradForward, Layout::winogradBackward, Layout::winograd6Forward, Layout::winograd6Backward}) {
+    Contender transform = reorder(layout);
+    for (int round = 0; round < 5; ++round) transform.launch();
+    std::printf(" %s %.2f ms", layoutInfo(layout).name, 1e3 * transform.minProcessor);
   }
-  std::printf("      weights' transforms, of the processor: forward %.2f ms, backward %.2f ms\n", 1e3 * forwardWeights.minProcessor,
-              1e3 * backwardWeights.minProcessor);
+  std::printf("\n");
 }
 
 }  // namespace

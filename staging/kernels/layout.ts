@@ -26,7 +26,9 @@ export const layouts = [
   'IOhw8o16i2o',
   'Ohwi16o2i',
   'OIhw16i16o2i', // the same in matrices of 32 rows, which AMX multiplies
-  'IOhw16o16i2o'
+  'IOhw16o16i2o',
+  'winograd6Forward', // the same transformed to 8 x 8 products of F(6x6, 3x3)
+  'winograd6Backward'
 ] as const
 
 /** The name of an order in which a tensor's elements lie in memory. */
@@ -41,8 +43,8 @@ interface Blocks {
   readonly out?: number
   readonly in?: number
   readonly groups?: number
-  /** Elements a tap, 1 unless transformed. */
-  readonly perTap?: number
+  /** Of weights that are transformed for Winograd: the elements of a pair of channels. */
+  readonly positions?: number
 }
 
 const blocks: { readonly [L in Layout]: Blocks } = {
@@ -59,8 +61,8 @@ const blocks: { readonly [L in Layout]: Blocks } = {
   Ohwi16o: { out: 16 },
   Goihw8g: { groups: 8 },
   Goihw16g: { groups: 16 },
-  winogradForward: { out: 16, in: 16, perTap: 4 },
-  winogradBackward: { out: 16, in: 16, perTap: 4 },
+  winogradForward: { out: 16, in: 16, positions: 36 },
+  winogradBackward: { out: 16, in: 16, positions: 36 },
   nhwc: {},
   ohwi: {},
   OIhw8i16o2i: { out: 16, in: 16 },
@@ -68,7 +70,9 @@ const blocks: { readonly [L in Layout]: Blocks } = {
   IOhw8o16i2o: { out: 16, in: 16 },
   Ohwi16o2i: { out: 16, in: 2 },
   OIhw16i16o2i: { out: 16, in: 32 },
-  IOhw16o16i2o: { out: 32, in: 16 }
+  IOhw16o16i2o: { out: 32, in: 16 },
+  winograd6Forward: { out: 16, in: 16, positions: 64 },
+  winograd6Backward: { out: 16, in: 16, positions: 64 }
 }
 
 /** A layout's number in the fields of kernels. */
@@ -79,10 +83,34 @@ const roundUp = (value: number, multiple = 1): number => Math.ceil(value / multi
 /** How many of an activation's channels lie next to each other (1 when plain). */
 export const channelBlock = (layout: Layout, channels: number): number => (layout === 'nhwc' ? channels : (blocks[layout].channels ?? 1))
 
+/** Results along an axis of Winograd's whole tiles: of F(4x4, 3x3) or of F(6x6, 3x3). */
+export type LargestTile = 4 | 6
+
+/** The layouts of weights that are transformed for such tiles, by the direction that reads them. */
+const transformedLayouts = {
+  forward: { 4: 'winogradForward', 6: 'winograd6Forward' },
+  backward: { 4: 'winogradBackward', 6: 'winograd6Backward' }
+} as const satisfies { readonly [D in 'forward' | 'backward']: { readonly [L in LargestTile]: Layout } }
+
+/** Those of a convolution, one for each direction. */
+export type TransformedLayouts = { readonly [D in keyof typeof transformedLayouts]: (typeof transformedLayouts)[D][LargestTile] }
+
+/** Those for such tiles. */
+export const transformedFor = (forward: LargestTile, backward: LargestTile): TransformedLayouts => ({
+  forward: transformedLayouts.forward[forward],
+  backward: transformedLayouts.backward[backward]
+})
+
+/** Any of them. */
+export type TransformedLayout = TransformedLayouts[keyof TransformedLayouts]
+
 /**
  * Whether weights in this layout are transformed for Winograd: they keep the parameters' type.
  */
-export const isTransformed = (layout: Layout): layout is 'winogradForward' | 'winogradBackward' => blocks[layout].perTap !== undefined
+export const isTransformed = (layout: Layout): layout is TransformedLayout => blocks[layout].positions !== undefined
+
+/** The whole tiles that weights in this layout are transformed for. */
+export const tileOf = (layout: TransformedLayout): LargestTile => (blocks[layout].positions === 64 ? 6 : 4)
 
 /** Elements of an activation [B, C, ...spatial], channels padded to the layout's block. */
 export const activationElements = (layout: Layout, shape: readonly number[]): number =>
@@ -109,6 +137,4 @@ export const weightElements = (
   roundUp(groups, blocks[layout].groups) *
   roundUp(out / groups, blocks[layout].out) *
   roundUp(inPerGroup, blocks[layout].in) *
-  kernelHeight *
-  kernelWidth *
-  (blocks[layout].perTap ?? 1)
+  (blocks[layout].positions ?? kernelHeight * kernelWidth)

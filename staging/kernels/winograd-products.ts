@@ -1,7 +1,8 @@
+import { isTransformed, layouts, tileOf, type LargestTile } from './layout'
 import type { ConvolutionKernel } from './kernels'
 
-/** Tiles along an axis, by how many results they have. */
-type Tiles = Readonly<Record<2 | 3 | 4, number>>
+/** How many tiles of so many results an axis has. */
+type Tiles = ReadonlyMap<number, number>
 
 /** Of a dilation d each d-th result is of an axis of its own. */
 const axesOf = (extent: number, dilation: number): readonly (readonly [results: number, axes: number])[] => {
@@ -12,43 +13,95 @@ const axesOf = (extent: number, dilation: number): readonly (readonly [results: 
   ]
 }
 
-const wholeTiles = (results: number): Tiles => ({ 4: Math.ceil(results / 4), 3: 0, 2: 0 })
+/** The results of the tiles of an axis. */
+type Cut = (results: number, largest: LargestTile) => readonly (readonly [size: number, tiles: number])[]
 
-/** 5 are 3 and 2, since there is no tile of 1. */
-const exactTiles = (results: number): Tiles => {
-  const [whole, left] = [Math.floor(results / 4), results % 4]
-  if (left === 1 && whole > 0) return { 4: whole - 1, 3: 1, 2: 1 }
-  return { 4: whole, 3: left === 3 ? 1 : 0, 2: left === 1 || left === 2 ? 1 : 0 }
+const wholeTiles: Cut = (results, largest) => [[largest, Math.ceil(results / largest)]]
+
+/** One is never left, since there is no tile of 1. */
+const exactTiles: Cut = (results, largest) => {
+  const [whole, left] = [Math.floor(results / largest), results % largest]
+  if (left !== 1 || whole === 0) return [[largest, whole], ...(left === 0 ? [] : [[Math.max(2, left), 1] as const])]
+  return [
+    [largest, whole - 1],
+    [largest - 1, 1],
+    [2, 1]
+  ]
 }
 
-const tilesAlong = (extent: number, dilation: number, tilesOf: (results: number) => Tiles): Tiles =>
-  axesOf(extent, dilation).reduce<Tiles>(
-    (sum, [results, axes]) => {
-      const tiles = tilesOf(results)
-      return { 4: sum[4] + axes * tiles[4], 3: sum[3] + axes * tiles[3], 2: sum[2] + axes * tiles[2] }
-    },
-    { 4: 0, 3: 0, 2: 0 }
-  )
+const tilesAlong = (extent: number, dilation: number, largest: LargestTile, cut: Cut): Tiles => {
+  const tiles = new Map<number, number>()
+  for (const [results, axes] of axesOf(extent, dilation))
+    for (const [size, count] of cut(results, largest)) tiles.set(size, (tiles.get(size) ?? 0) + axes * count)
+  return tiles
+}
 
-const sizes = [4, 3, 2] as const
 /** Tiles that are multiplied at once. */
 const group = 6
 
 /** Products of the tiles of so many images, which have 2 more along an axis than results. */
-const productsOf = (images: number, rows: Tiles, columns: Tiles): number =>
-  sizes
-    .flatMap((height) => sizes.map((width) => [images * rows[height] * columns[width], (height + 2) * (width + 2)] as const))
-    .reduce((sum, [tiles, products]) => sum + group * Math.ceil(tiles / group) * products, 0)
+const productsOf = (images: number, rows: Tiles, columns: Tiles): number => {
+  let sum = 0
+  for (const [height, down] of rows)
+    for (const [width, across] of columns) sum += group * Math.ceil((images * down * across) / group) * (height + 2) * (width + 2)
+  return sum
+}
+
+/** Results of a convolution of 3x3 taps, or the gradient of its source. */
+interface Results {
+  readonly batch: number
+  readonly height: number
+  readonly width: number
+  readonly dilation: readonly [number, number]
+}
 
 /**
- * Products of a pair of channels in a convolution by Winograd's F(4x4, 3x3) (Lavin 2016), with
- * smaller tiles where an image has fewer products by them (native/src/cpu/winograd_tiles.hpp).
+ * Products of a pair of channels in a convolution by Winograd (Lavin 2016), whose smaller tiles are
+ * taken where an image has fewer products by them (native/src/cpu/winograd_tiles.hpp).
  */
-export const winogradProducts = (k: ConvolutionKernel): number => {
+export const tileProducts = ({ batch, height, width, dilation }: Results, largest: LargestTile): number => {
+  const [whole, exact] = [wholeTiles, exactTiles].map((cut) => {
+    const [rows, columns] = [tilesAlong(height, dilation[0], largest, cut), tilesAlong(width, dilation[1], largest, cut)]
+    return (images: number) => productsOf(images, rows, columns)
+  })
+  return (whole!(1) <= exact!(1) ? whole! : exact!)(batch)
+}
+
+/**
+ * The whole tiles that a kernel by Winograd works by: its weights are transformed for them, or a
+ * gradient of weights takes those by which an image has fewer products
+ * (native/src/cpu/winograd.cpp).
+ */
+export const largestTile = (k: ConvolutionKernel): LargestTile => {
+  const layout = layouts[k.weightLayout]!
+  if (isTransformed(layout)) return tileOf(layout)
+  const image = { ...resultsOf(k), batch: 1 }
+  return tileProducts(image, 6) < tileProducts(image, 4) ? 6 : 4
+}
+
+const resultsOf = (k: ConvolutionKernel): Results => {
   const [height, width] = k.kind === 'convolutionBackwardData' ? [k.inHeight, k.inWidth] : [k.outHeight, k.outWidth]
-  const [whole, exact] = [wholeTiles, exactTiles].map(
-    (tilesOf) => (images: number) =>
-      productsOf(images, tilesAlong(height, k.dilationHeight, tilesOf), tilesAlong(width, k.dilationWidth, tilesOf))
-  )
-  return (whole!(1) <= exact!(1) ? whole! : exact!)(k.batch)
+  return { batch: k.batch, height, width, dilation: [k.dilationHeight, k.dilationWidth] }
+}
+
+/** Products of a pair of channels in a kernel by Winograd. */
+export const winogradProducts = (k: ConvolutionKernel): number => tileProducts(resultsOf(k), largestTile(k))
+
+/** Bytes of weights, transformed for tiles of 6x6 results, that caches hold. */
+const cachedBytes = 4 * 2 ** 20
+
+/**
+ * What the transformation of a pair of channels for tiles of 6x6 results takes longer than for 4x4,
+ * and reading what it makes, where caches do not hold it, in products (native/test/winograd_bench).
+ */
+const transformedProducts = 1400
+
+/**
+ * The whole tiles that take a convolution of such results less time: larger ones have fewer
+ * products, but nearly twice the transformed weights.
+ */
+export const fasterTile = (results: Results, inChannels: number, outChannels: number): LargestTile => {
+  const isCached = 64 * 4 * inChannels * outChannels <= cachedBytes
+  const saved = tileProducts(results, 4) - tileProducts(results, 6)
+  return saved > (isCached ? 0 : transformedProducts) ? 6 : 4
 }

@@ -1,8 +1,8 @@
 import { operations } from '../../dsl/internal'
-import { activationElements, layouts, weightElements, type Layout } from './layout'
+import { activationElements, layouts, weightElements, type LargestTile, type Layout } from './layout'
 import type { ConvolutionKernel, Kernel, KernelOf } from './kernels'
 import { stepNumbers } from '../pointwise/encode'
-import { winogradProducts } from './winograd-products'
+import { largestTile, winogradProducts } from './winograd-products'
 
 /** Products of matrices, [rows, depth] by [depth, columns], so many of them. */
 export interface Products {
@@ -35,9 +35,9 @@ type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardW
 
 /**
  * How much longer convolutions by Winograd take than their products: transforms leave 2.8 of the 4
- * times that F(4x4, 3x3) gains (native/test/winograd_bench.cpp).
+ * times that F(4x4, 3x3) gains, and 3.2 of the 5.1 of F(6x6, 3x3) (native/test/winograd_bench.cpp).
  */
-const withTransforms = 4 / 2.8
+const withTransforms: { readonly [L in LargestTile]: number } = { 4: 4 / 2.8, 6: 81 / 16 / 3.2 }
 
 /** As products of matrices (Chetlur 2014) whose rows are pixels, or a weight's outputs. */
 const productsOf: { readonly [P in ConvolutionKernel['kind']]: (k: Convolution) => Products } = {
@@ -71,7 +71,7 @@ const convolution = (k: ConvolutionKernel): Work => {
   return {
     flops:
       k.algorithm === 1
-        ? 2 * k.inChannels * k.outChannels * winogradProducts(k) * withTransforms
+        ? 2 * k.inChannels * k.outChannels * winogradProducts(k) * withTransforms[largestTile(k)]
         : 2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth,
     products: productsOf[k.kind](k),
     elements: k.batch * k.inChannels * k.inHeight * k.inWidth + weights + outputs

@@ -1,7 +1,9 @@
 import { toWindow, type ArgsOf } from '../../dsl/internal'
 import { imageAccess, type AccessMap } from '../graph/access'
 import type { Node } from '../graph/graph'
-import { layoutCode, type Layout } from '../kernels/layout'
+import type { DeviceModel } from '../devices/device-model'
+import { layoutCode, transformedFor, type LargestTile, type Layout } from '../kernels/layout'
+import { fasterTile } from '../kernels/winograd-products'
 import type { ConvolutionKernel, Kernel } from '../kernels/kernels'
 import { algorithmWithin, scratchFor } from '../lowering/scope/workspace'
 import { windowFields } from '../kernels/window-fields'
@@ -101,22 +103,22 @@ const backwardData = (scope: TileScope, step: ConvolutionStep, gradients: StepGr
   const { weight } = requireParameters(step.parameters)
   const [result, destination] = [gradients.source, gradients.destination!]
   const transformed = scope.winograd.get(weight)
-  const layout = transformed === undefined ? weight.backwardLayout : 'winogradBackward'
+  const layout = transformed === undefined ? weight.backwardLayout : weight.transformed!.backward
   const kernel = chooseKernel(scope, transformed !== undefined, (algorithm) => ({
     kind: 'convolutionBackwardData' as const,
     ...fields(step, result.layout, layout, algorithm)
   }))
   // The first to read the gradient of the output reads all of it (staging/verify/seeds.ts).
   const readsAll = gradients.weight !== noOperand || result.extents[0] === 1
-  if (transformed?.inSlices === true && readsAll && hasSlices(weight, 'winogradBackward'))
+  if (transformed?.inSlices === true && readsAll && hasSlices(weight, 'backward'))
     return {
-      bytes: () => sliceElements(weight, 'winogradBackward') * scope.parameterBytes,
+      bytes: () => sliceElements(weight, 'backward') * scope.parameterBytes,
       isSecond: result.extents[0] > 1,
       launch: () =>
         launchInSlices(
           scope,
           {
-            ...{ weight, layout: 'winogradBackward', operand: destination, result },
+            ...{ weight, direction: 'backward', operand: destination, result },
             kernelOf: (channels) => ({ ...kernel, batch: 1, inChannels: channels })
           },
           (ofSlice, { operand, weights, result: made, scratch }) =>
@@ -134,11 +136,25 @@ const backwardData = (scope: TileScope, step: ConvolutionStep, gradients: StepGr
     launch: () =>
       scope.builder.launch<'convolutionBackwardData'>(kernel, {
         destinationGradient: destination.address,
-        weights: transformed?.winogradBackward() ?? gradients.backwardWeights(),
+        weights: transformed?.backward() ?? gradients.backwardWeights(),
         sourceGradient: result.address,
         scratch: scratchFor(scope, kernel)
       })
   }
+}
+
+/**
+ * Winograd's tiles, forward and backward. Those of 6x6 results round further: forward, more inputs
+ * of rectifiers and pools would then change sides, where bf16 does not round further still.
+ */
+const winogradTiles = (
+  { precision }: DeviceModel,
+  { args, input, output }: Pick<NodeFor<'conv2d'>, 'args' | 'input' | 'output'>
+): readonly [forward: LargestTile, backward: LargestTile] => {
+  const { dilation } = toWindow(args)
+  const faster = ([batch, , height, width]: readonly number[]) =>
+    fasterTile({ batch: batch!, height: height!, width: width!, dilation }, input[1], args.out)
+  return [precision === 'float32' ? 4 : faster(output), faster(input)]
 }
 
 /** Convolution by windows, with groups and dilation; by Winograd where a plan says so. */
@@ -147,7 +163,7 @@ export const conv2d: OpLowering<'conv2d'> = {
   parameters: (args, inChannels) =>
     weightAndBias([args.out, inChannels / (args.groups ?? 1), ...toWindow(args).kernel], args.out, args.bias),
   multiplyAdds: productsPerOutput,
-  weightForms: (device, { args, input }, sourceLayout) => {
+  weightForms: (device, { args, input, output }, sourceLayout) => {
     const { kernel, stride, dilation, padding } = toWindow(args)
     const { top, bottom, left, right } = padding
     const { out, groups = 1 } = args
@@ -155,7 +171,7 @@ export const conv2d: OpLowering<'conv2d'> = {
     const isPointwise = kernel[0] * kernel[1] * stride[0] * stride[1] === 1 && groups === 1 && top + bottom + left + right === 0
     return {
       ...device.weightLayouts(shape),
-      transformable: device.winograd(shape),
+      transformed: device.winograd(shape) ? transformedFor(...winogradTiles(device, { args, input, output })) : undefined,
       normalisable: isPointwise && device.normaliseOnLoad(shape),
       groups
     }
@@ -169,18 +185,18 @@ export const conv2d: OpLowering<'conv2d'> = {
     if (step.normaliser !== undefined) return normalisedForward(scope, step, step.normaliser)
     const { weight, bias } = requireParameters(step.parameters)
     const transformed = scope.winograd.get(weight)
-    const layout = transformed === undefined ? weight.forwardLayout : 'winogradForward'
+    const layout = transformed === undefined ? weight.forwardLayout : weight.transformed!.forward
     const kernel = chooseKernel(scope, transformed !== undefined, (algorithm) => ({
       kind: 'convolutionForward' as const,
       slope: step.slope,
       ...fields(step, step.source.layout, layout, algorithm)
     }))
     const biases = bias === undefined ? noOperand : arenaOperand(bias.buffer)
-    if (transformed?.inSlices === true && hasSlices(weight, 'winogradForward'))
+    if (transformed?.inSlices === true && hasSlices(weight, 'forward'))
       return launchInSlices(
         scope,
         {
-          ...{ weight, layout: 'winogradForward', operand: step.source, result: step.destination },
+          ...{ weight, direction: 'forward', operand: step.source, result: step.destination },
           kernelOf: (channels) => ({ ...kernel, batch: 1, outChannels: channels })
         },
         (ofSlice, { operand, weights, result, scratch }, { first }) =>
@@ -194,7 +210,7 @@ export const conv2d: OpLowering<'conv2d'> = {
       )
     scope.builder.launch<'convolutionForward'>(kernel, {
       source: step.source.address,
-      weights: transformed?.winogradForward() ?? weightsIn(scope, weight, weight.forwardLayout),
+      weights: transformed?.forward() ?? weightsIn(scope, weight, weight.forwardLayout),
       bias: biases,
       destination: step.destination.address,
       scratch: scratchFor(scope, kernel)

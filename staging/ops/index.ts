@@ -75,7 +75,7 @@ const plainWeights: WeightForms = {
   stored: 'plain',
   forward: 'plain',
   backwardData: 'plain',
-  transformable: false,
+  transformed: undefined,
   normalisable: false,
   groups: 1
 }

@@ -65,7 +65,7 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
       padding: sides,
       sourceLayout
     })
-    return { ...layouts, transformable: false, normalisable: false, groups }
+    return { ...layouts, transformed: undefined, normalisable: false, groups }
   },
   backwardReadsStored: true,
   saves: { input: 'for-weights' },

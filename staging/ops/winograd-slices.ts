@@ -1,9 +1,9 @@
-import { activationElements } from '../kernels/layout'
+import { activationElements, type TransformedLayouts } from '../kernels/layout'
 import type { ConvolutionKernel } from '../kernels/kernels'
 import { offsetBy, zeroStrides, type UnplacedOperand } from '../lowering/ir/builder'
 import type { TileTensor } from '../lowering/ir/tile-tensor'
 import type { ParameterTensor } from '../lowering/scope/parameter-tensor'
-import type { ModelScope, TransformedLayout } from '../lowering/scope/scope'
+import type { ModelScope } from '../lowering/scope/scope'
 import { channelSlices, sliceTransformer, type ChannelSlice } from '../lowering/scope/weight-slices'
 import { scratchFor } from '../lowering/scope/workspace'
 import { memoizeByNumber } from '../memoize'
@@ -11,7 +11,7 @@ import { memoizeByNumber } from '../memoize'
 /** A convolution by Winograd of one image, or the gradient of its input, and what it is made of. */
 interface Sliced<K> {
   readonly weight: ParameterTensor
-  readonly layout: TransformedLayout
+  readonly direction: keyof TransformedLayouts
   readonly operand: TileTensor
   readonly result: TileTensor
   readonly kernelOf: (channels: number) => K
@@ -31,18 +31,18 @@ interface SliceOperands {
  */
 export const launchInSlices = <K extends ConvolutionKernel>(
   scope: Pick<ModelScope, 'builder' | 'device' | 'parameterBytes' | 'activationBytes'>,
-  { weight, layout, operand, result, kernelOf }: Sliced<K>,
+  { weight, direction, operand, result, kernelOf }: Sliced<K>,
   launch: (kernel: K, operands: SliceOperands, slice: ChannelSlice) => void
 ): void => {
   const bytesOf = ({ layout, extents: [, all, ...pixels] }: TileTensor, channels = all!): number =>
     activationElements(layout, [1, channels, ...pixels]) * scope.activationBytes
   const at = ({ address }: TileTensor, bytes: number): UnplacedOperand => offsetBy(address, bytes, zeroStrides)
-  const transform = sliceTransformer(scope, weight, layout)
+  const transform = sliceTransformer(scope, weight, direction)
   const kernels = memoizeByNumber((channels: number) => {
     const kernel = kernelOf(channels)
     return { kernel, scratch: scratchFor(scope, kernel) }
   })
-  for (const slice of channelSlices(weight, layout)) {
+  for (const slice of channelSlices(weight, direction)) {
     const weights = transform(slice)
     const { kernel, scratch } = kernels(slice.channels)
     for (let image = 0; image < result.extents[0]!; image++) {

@@ -4,7 +4,7 @@ import type { StepGraph } from '../graph/step-graph'
 import { weightElements } from '../kernels/layout'
 import { segmentTimer } from '../lowering/cost/segment-times'
 import type { ParameterTensor } from '../lowering/scope/parameter-tensor'
-import { transformedLayouts, type ModelScope } from '../lowering/scope/scope'
+import type { ModelScope } from '../lowering/scope/scope'
 import { channelSlices } from '../lowering/scope/weight-slices'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { createPool } from '../lowering/ir/builder'
@@ -69,7 +69,7 @@ const computesAll = ({ nodes }: Graph, tiling: SegmentTiling, positions: readonl
 
 /** As many slices as forward or backward has the more. */
 const countSlices = (weight: ParameterTensor): number =>
-  Math.max(...transformedLayouts.map((layout) => channelSlices(weight, layout).length))
+  Math.max(...(['forward', 'backward'] as const).map((direction) => channelSlices(weight, direction).length))
 
 /** Whether so many slices leave much memory of what a convolution takes, with few launches. */
 const mayPay = (scope: ModelScope, slices: number, position: number, bytes: number): boolean => {
@@ -86,7 +86,7 @@ const findGains = (graph: StepGraph, device: DeviceModel, timer: ReturnType<type
     const [direct, whole] = [timesOf({}), timesOf({ winograd: [position] })]
     if (!isFaster(whole, direct)) return []
     const { shape, groups } = weight
-    const elements = weightElements('winogradForward', shape as readonly [number, number, number, number], groups)
+    const elements = weightElements(weight.transformed!.forward, shape as readonly [number, number, number, number], groups)
     const [bytes, slices] = [scope.parameterBytes * elements, countSlices(weight)]
     const times = mayPay(scope, slices, position, bytes) ? timesOf({ winograd: [position], slicedWinograd: [position] }) : undefined
     const sliced = times !== undefined && isFaster(times, direct) ? times : undefined

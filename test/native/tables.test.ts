@@ -27,7 +27,7 @@ test('layouts and their blocks are the same in both languages', () => {
       readonly out: number
       readonly in: number
       readonly groups: number
-      readonly perTap: number
+      readonly positions: number
     }[]
   }
   assert.equal(
@@ -38,7 +38,7 @@ test('layouts and their blocks are the same in both languages', () => {
     const layout = layouts[position]!
     assert.is(channelBlock(layout, 1), block.channels, layout)
     // One channel of each kind is padded up to the block.
-    assert.is(weightElements(layout, [1, 1, 1, 1], 1), block.out * block.in * block.groups * block.perTap, layout)
+    assert.is(weightElements(layout, [1, 1, 1, 1], 1), block.out * block.in * block.groups * Math.max(1, block.positions), layout)
   }
 })
 

@@ -4,9 +4,9 @@
 
 #include <array>
 
+#include "../interpreter/time_kernel.hpp"
 #include "../program/kernel_decoder.hpp"
 #include "session_object.hpp"
-#include "../interpreter/time_kernel.hpp"
 #include "values.hpp"
 
 namespace tilefold::addon {
@@ -70,8 +70,8 @@ Napi::Value milliseconds(const Napi::CallbackInfo& info, const Queries& queries)
 }
 
 Napi::Value linkBytesPerSecond(const Napi::CallbackInfo& info, const Queries& queries) {
-  const auto [toDevice, toHost] = queries->ask(
-      [](Device& device) { return std::pair(timeCopy(device, Engine::toDevice), timeCopy(device, Engine::toHost)); });
+  const auto [toDevice, toHost] =
+      queries->ask([](Device& device) { return std::pair(timeCopy(device, Engine::toDevice), timeCopy(device, Engine::toHost)); });
   Napi::Object result = Napi::Object::New(info.Env());
   result.Set("toDevice", toDevice);
   result.Set("toHost", toHost);
@@ -172,7 +172,7 @@ Napi::Value layoutTableValue(const Napi::CallbackInfo& info) {
       row.Set("out", static_cast<double>(layout.out));
       row.Set("in", static_cast<double>(layout.in));
       row.Set("groups", static_cast<double>(layout.groups));
-      row.Set("perTap", static_cast<double>(layout.perTap));
+      row.Set("positions", static_cast<double>(layout.positions));
       table.Set(table.Length(), row);
     }
     return table;

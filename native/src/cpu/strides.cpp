@@ -75,6 +75,8 @@ WeightStrides weightStrides(Layout layout, std::int64_t outChannels, std::int64_
       throw Failure("the cpu device has no weights in layout ohwi");
     case Layout::winogradForward:
     case Layout::winogradBackward:
+    case Layout::winograd6Forward:
+    case Layout::winograd6Backward:
       throw Failure(std::string(info.name) + " holds no taps, so only algorithm 1 reads it");
   }
   throw Failure(std::string(info.name) + " is no layout of weights");

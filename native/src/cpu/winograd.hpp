@@ -1,7 +1,9 @@
-// Convolutions 3x3 of stride 1 by Winograd's F(4x4, 3x3): a quarter of the multiplications, rounded
-// differently (about 1e-6 of the result's norm). Tiles of results go in blocks whose transforms
-// stay in the cache, so scratch is a few MB a thread whatever the image's size; weights are
-// transformed beforehand, by reorderWeights to the layout winogradForward or winogradBackward.
+// Convolutions 3x3 of stride 1 by Winograd's F(4x4, 3x3) or F(6x6, 3x3): a quarter of the
+// multiplications or a fifth, rounded differently (about 1e-6 of the result's norm). Tiles of
+// results go in blocks whose transforms stay in the cache, so scratch is a few MB a thread whatever
+// the image's size; weights are transformed beforehand, by reorderWeights to the layout
+// winogradForward or winogradBackward of F(4x4, 3x3), winograd6Forward or winograd6Backward of the
+// other. Gradients of weights take the tiles that have the fewer products.
 #pragma once
 #include "launch.hpp"
 #include "strides.hpp"
@@ -18,7 +20,7 @@ std::size_t winogradScratchBytes(KernelKind kind, const Convolution& c, int thre
 template <class T>
 Launch compileWinograd(KernelKind kind, const Convolution& c, int threads);
 
-// From any layout but these to winogradForward or winogradBackward.
+// From any layout but these to one of them.
 Launch transformWeights(const WeightReorder& r);
 Launch transformSlice(const WeightSlice& s);
 

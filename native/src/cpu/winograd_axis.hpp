@@ -118,34 +118,42 @@ struct FromPoints {
 };
 
 // Where the i-th pixel of an axis and its i-th point stand among those of a whole tile.
-constexpr int pixelAt(int, int i) { return i; }
-constexpr int pointAt(int results, int i) { return i == results + 1 ? window - 1 : i; }
+template <int>
+constexpr int pixelAt(int, int i) {
+  return i;
+}
+template <int Largest>
+constexpr int pointAt(int results, int i) {
+  return i == results + 1 ? Largest + 1 : i;
+}
 
-template <int Results>
-struct PixelsToPoints : ToPoints<PixelsToPoints<Results>> {
+template <int Largest, int Results>
+struct PixelsToPoints : ToPoints<PixelsToPoints<Largest, Results>> {
   static constexpr int rows = Results + 2, columns = Results + 2;
-  static constexpr auto matrix = pixelsToPoints<Results>();
-  static constexpr auto from = pixelAt, to = pointAt;
+  static constexpr auto matrix = pixelsToPoints<Largest, Results>();
+  static constexpr auto from = pixelAt<Largest>, to = pointAt<Largest>;
 };
-template <int Results>
-struct PointsToResults : FromPoints<PointsToResults<Results>> {
+template <int Largest, int Results>
+struct PointsToResults : FromPoints<PointsToResults<Largest, Results>> {
   static constexpr int rows = Results, columns = Results + 2;
-  static constexpr auto matrix = pointsToResults<Results>();
-  static constexpr auto from = pointAt, to = pixelAt;
+  static constexpr auto matrix = pointsToResults<Largest, Results>();
+  static constexpr auto from = pointAt<Largest>, to = pixelAt<Largest>;
 };
-template <int Results>
-struct ResultsToPoints : ToPoints<ResultsToPoints<Results>> {
+template <int Largest, int Results>
+struct ResultsToPoints : ToPoints<ResultsToPoints<Largest, Results>> {
   static constexpr int rows = Results + 2, columns = Results;
-  static constexpr auto matrix = pointsToResults<Results>().transposed();
-  static constexpr auto from = pixelAt, to = pointAt;
+  static constexpr auto matrix = pointsToResults<Largest, Results>().transposed();
+  static constexpr auto from = pixelAt<Largest>, to = pointAt<Largest>;
 };
-struct TapsToPoints : ToPoints<TapsToPoints> {
-  static constexpr int rows = window, columns = 3;
-  static constexpr auto matrix = tapsToPoints();
+template <int Largest>
+struct TapsToPoints : ToPoints<TapsToPoints<Largest>> {
+  static constexpr int rows = Largest + 2, columns = 3;
+  static constexpr auto matrix = tapsToPoints<Largest>();
 };
-struct PointsToTaps : FromPoints<PointsToTaps> {
-  static constexpr int rows = 3, columns = window;
-  static constexpr auto matrix = tapsToPoints().transposed();
+template <int Largest>
+struct PointsToTaps : FromPoints<PointsToTaps<Largest>> {
+  static constexpr int rows = 3, columns = Largest + 2;
+  static constexpr auto matrix = tapsToPoints<Largest>().transposed();
 };
 
 // Along an axis: of each load(i) M::apply makes what store(i, made) takes.

@@ -15,10 +15,10 @@ constexpr std::int64_t chunkChannels = maxVectors<Width> * Width;
 // block. The smaller the weights, the smaller the block may be.
 class Blocking {
  public:
-  template <int Width>
-  Blocking(const Correlation<Width>& c, int threads) {
+  template <int Width, int Largest>
+  Blocking(const Correlation<Width, Largest>& c, int threads) {
     constexpr std::int64_t smallWeights = 1 << 20, sharedWeights = 16 << 20;
-    const std::int64_t weightBytes = positions * c.operand.channels * c.result.channels * static_cast<std::int64_t>(sizeof(float));
+    const std::int64_t weightBytes = positions<Largest> * c.operand.channels * c.result.channels * static_cast<std::int64_t>(sizeof(float));
     // A single chunk of channels is one thread's.
     isShared_ = weightChunks<Width>(c.result.channels) > 1 && (weightBytes > sharedWeights || c.grid.count() < threads * groupTiles);
     members_ = isShared_ ? 1 : threads;
@@ -38,29 +38,30 @@ class Blocking {
   std::int64_t members_, most_, maxTiles_ = 0;
 };
 
-template <int Width>
-Transformed<Width> operandTiles(const Correlation<Width>& c, const Blocking& blocking) {
+template <int Width, int Largest>
+Transformed<Width, Largest> operandTiles(const Correlation<Width, Largest>& c, const Blocking& blocking) {
   return {blocking.tiles(), c.operand.blocks()};
 }
 
-template <int Width>
-Transformed<Width> productTiles(const Correlation<Width>& c, const Blocking& blocking) {
+template <int Width, int Largest>
+Transformed<Width, Largest> productTiles(const Correlation<Width, Largest>& c, const Blocking& blocking) {
   return {blocking.tiles(), std::min(maxVectors<Width>, c.result.blocks())};
 }
 
 // Past the caches where `streams`.
-template <int Width, class T>
+template <int Width, int Largest, class T>
 void storeTile(const Planes<Width>& planes, T* plane, const Place& place, const TileSize& size, const Dilation& dilation,
                const float* products, std::int64_t positionStride, const Finish& finish, bool streams) {
   const PixelGrid<T> pixels{plane + place.y * planes.rowStride() + place.x * Width, dilation.rows * planes.rowStride(),
                             dilation.columns * Width};
   const std::int64_t rows = std::min(size.rows, ceilDivide(planes.height - place.y, dilation.rows));
   const std::int64_t columns = std::min(size.columns, ceilDivide(planes.width - place.x, dilation.columns));
-  if (!streams && rows == size.rows && columns == size.columns) return restoreTile<Width>(products, positionStride, finish, size, pixels);
-  alignas(64) T whole[step * step * Width];
-  restoreTile<Width>(products, positionStride, finish, size, PixelGrid<T>{whole, step * Width, Width});
+  if (!streams && rows == size.rows && columns == size.columns)
+    return restoreTile<Width, Largest>(products, positionStride, finish, size, pixels);
+  alignas(64) T whole[Largest * Largest * Width];
+  restoreTile<Width, Largest>(products, positionStride, finish, size, PixelGrid<T>{whole, Largest * Width, Width});
   for (std::int64_t i = 0; i < rows; ++i) {
-    const T* row = whole + i * step * Width;
+    const T* row = whole + i * Largest * Width;
     if (streams)
       stream(row, pixels(i, 0), static_cast<std::size_t>(columns * Width) * sizeof(T));
     else
@@ -69,15 +70,15 @@ void storeTile(const Planes<Width>& planes, T* plane, const Place& place, const 
 }
 
 // One chunk of the result's channels for a block of tiles.
-template <int Width, class T>
-void produceChunk(const Correlation<Width>& c, const CorrelationOperands<T>& operands, const Block& tiles, std::int64_t chunk,
-                  const Transformed<Width>& from, const float* transformed, const Transformed<Width>& to, float* products, bool streams,
-                  Ahead<Width, T>& ahead) {
+template <int Width, int Largest, class T>
+void produceChunk(const Correlation<Width, Largest>& c, const CorrelationOperands<T>& operands, const Block& tiles, std::int64_t chunk,
+                  const Transformed<Width, Largest>& from, const float* transformed, const Transformed<Width, Largest>& to, float* products,
+                  bool streams, Ahead<Width, T>& ahead) {
   const std::int64_t vectors = chunkVectors<Width>(c.result.channels, chunk);
-  const float* weights = operands.weights + chunkOffset<Width>(c.operand.channels, chunk);
-  for (std::int64_t p = 0; p < positions; ++p) {
+  const float* weights = operands.weights + chunkOffset<Width, Largest>(c.operand.channels, chunk);
+  for (std::int64_t p = 0; p < positions<Largest>; ++p) {
     ahead.fetchPart();
-    if (hasPosition(tiles.size(), p))
+    if (hasPosition<Largest>(tiles.size(), p))
       multiply<Width>({weights + p * c.operand.channels * vectors * Width, transformed + p * from.positionStride(),
                        products + p * to.positionStride(), tiles.groups(), c.operand.blocks(), vectors});
   }
@@ -86,8 +87,8 @@ void produceChunk(const Correlation<Width>& c, const CorrelationOperands<T>& ope
     const std::int64_t block = chunk * maxVectors<Width> + v;
     const Finish finish{operands.bias == nullptr ? nothing : operands.bias + block * Width, operands.slope};
     for (std::int64_t tile = 0; tile < tiles.count(); ++tile)
-      storeTile(c.result, operands.result + c.result.at(tiles[tile].image, block), tiles[tile], tiles.size(), c.windows.dilation,
-                products + (tile * vectors + v) * Width, to.positionStride(), finish, streams);
+      storeTile<Width, Largest>(c.result, operands.result + c.result.at(tiles[tile].image, block), tiles[tile], tiles.size(),
+                                c.windows.dilation, products + (tile * vectors + v) * Width, to.positionStride(), finish, streams);
   }
 }
 
@@ -103,22 +104,22 @@ std::int64_t chunkVectors(std::int64_t resultChannels, std::int64_t chunk) {
   return std::min(maxVectors<Width>, resultChannels / Width - chunk * maxVectors<Width>);
 }
 
-template <int Width>
+template <int Width, int Largest>
 std::int64_t chunkOffset(std::int64_t operandChannels, std::int64_t chunk) {
-  return chunk * chunkChannels<Width> * positions * operandChannels;
+  return chunk * chunkChannels<Width> * positions<Largest> * operandChannels;
 }
 
-template <int Width>
-std::int64_t correlationScratchFloats(const Correlation<Width>& c, int threads) {
+template <int Width, int Largest>
+std::int64_t correlationScratchFloats(const Correlation<Width, Largest>& c, int threads) {
   const Blocking blocking(c, threads);
   const std::int64_t transformed = operandTiles(c, blocking).floats(), products = productTiles(c, blocking).floats();
   return threads * products + (blocking.isShared() ? 1 : threads) * transformed;
 }
 
-template <int Width, class T>
-void correlate(const Correlation<Width>& c, int threads, const CorrelationOperands<T>& operands) {
+template <int Width, int Largest, class T>
+void correlate(const Correlation<Width, Largest>& c, int threads, const CorrelationOperands<T>& operands) {
   const Blocking blocking(c, threads);
-  const Transformed<Width> from = operandTiles(c, blocking), to = productTiles(c, blocking);
+  const Transformed<Width, Largest> from = operandTiles(c, blocking), to = productTiles(c, blocking);
   const std::int64_t chunks = weightChunks<Width>(c.result.channels);
   const bool isShared = blocking.isShared();
   const bool streams = c.windows.dilation.columns == 1 && c.resultElements() * static_cast<std::int64_t>(sizeof(T)) >= leastStreamed;
@@ -137,7 +138,7 @@ void correlate(const Correlation<Width>& c, int threads, const CorrelationOperan
           transformBlock(c.operand, operands.operand, tiles, c.windows, block, from, block, transformed);
         if (isShared) teamBarrier();
         Ahead<Width, T> ahead(c.operand, operands.operand, next, c.windows, 2, {own, ownOf(c.operand.blocks()), of},
-                              ownOf(chunks) * positions);
+                              ownOf(chunks) * positions<Largest>);
         for (std::int64_t chunk = own; chunk < chunks; chunk += of)
           produceChunk(c, operands, tiles, chunk, from, transformed, to, products, streams, ahead);
         ahead.fetchRest();  // of a member that has no chunk
@@ -148,15 +149,19 @@ void correlate(const Correlation<Width>& c, int threads, const CorrelationOperan
   });
 }
 
-#define TILEFOLD_INSTANTIATE(Width)                                                           \
-  template std::int64_t weightChunks<Width>(std::int64_t);                                    \
-  template std::int64_t chunkVectors<Width>(std::int64_t, std::int64_t);                      \
-  template std::int64_t chunkOffset<Width>(std::int64_t, std::int64_t);                       \
-  template std::int64_t correlationScratchFloats(const Correlation<Width>&, int);             \
-  template void correlate(const Correlation<Width>&, int, const CorrelationOperands<float>&); \
-  template void correlate(const Correlation<Width>&, int, const CorrelationOperands<Bfloat16>&);
+#define TILEFOLD_INSTANTIATE_TILES(Width, Largest)                                                     \
+  template std::int64_t chunkOffset<Width, Largest>(std::int64_t, std::int64_t);                       \
+  template std::int64_t correlationScratchFloats(const Correlation<Width, Largest>&, int);             \
+  template void correlate(const Correlation<Width, Largest>&, int, const CorrelationOperands<float>&); \
+  template void correlate(const Correlation<Width, Largest>&, int, const CorrelationOperands<Bfloat16>&);
+#define TILEFOLD_INSTANTIATE(Width)                                      \
+  template std::int64_t weightChunks<Width>(std::int64_t);               \
+  template std::int64_t chunkVectors<Width>(std::int64_t, std::int64_t); \
+  TILEFOLD_INSTANTIATE_TILES(Width, 4)                                   \
+  TILEFOLD_INSTANTIATE_TILES(Width, 6)
 TILEFOLD_INSTANTIATE(8)
 TILEFOLD_INSTANTIATE(16)
 #undef TILEFOLD_INSTANTIATE
+#undef TILEFOLD_INSTANTIATE_TILES
 
 }  // namespace tilefold::cpu::winograd

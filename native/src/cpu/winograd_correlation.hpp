@@ -6,7 +6,7 @@
 
 namespace tilefold::cpu::winograd {
 
-template <int Width>
+template <int Width, int Largest>
 struct Correlation {
   Planes<Width> operand, result;
   Windows windows;  // of the operand
@@ -15,8 +15,8 @@ struct Correlation {
   std::int64_t resultElements() const { return result.at(batch, 0); }
 };
 
-template <int Width>
-std::int64_t correlationScratchFloats(const Correlation<Width>& c, int threads);
+template <int Width, int Largest>
+std::int64_t correlationScratchFloats(const Correlation<Width, Largest>& c, int threads);
 
 // T, of activations: float or Bfloat16. `weights` are transformed, `bias` (by result channel) may
 // be null. Negative results are multiplied by `slope`.
@@ -28,8 +28,8 @@ struct CorrelationOperands {
   float* scratch;
   float slope;
 };
-template <int Width, class T>
-void correlate(const Correlation<Width>& c, int threads, const CorrelationOperands<T>& operands);
+template <int Width, int Largest, class T>
+void correlate(const Correlation<Width, Largest>& c, int threads, const CorrelationOperands<T>& operands);
 
 // Where the transformed weights of `maxVectors` result channel blocks begin, and the vectors that
 // they have.
@@ -37,7 +37,7 @@ template <int Width>
 std::int64_t weightChunks(std::int64_t resultChannels);
 template <int Width>
 std::int64_t chunkVectors(std::int64_t resultChannels, std::int64_t chunk);
-template <int Width>
+template <int Width, int Largest>
 std::int64_t chunkOffset(std::int64_t operandChannels, std::int64_t chunk);
 
 }  // namespace tilefold::cpu::winograd

@@ -6,7 +6,7 @@
 namespace tilefold::cpu::winograd {
 namespace {
 
-// Channels go in pairs of chunks, so that the sums at the 36 positions stay in a cache. Tiles go in
+// Channels go in pairs of chunks, so that the sums at the positions stay in a cache. Tiles go in
 // runs: a run's products are summed in float, and from its end on in double, since one float sum
 // over millions of tiles would lose its digits. Where the pairs are few, the runs are cut into
 // parts that threads take side by side; nothing of this depends on the number of threads.
@@ -14,13 +14,13 @@ constexpr std::int64_t blockTiles = 24, maxRunTiles = 1008, minPartTiles = 72;
 constexpr std::int64_t maxChunkOuts = 64, maxChunkIns = 64;
 constexpr std::int64_t wantedTasks = 16;
 
-template <int Width>
+template <int Width, int Largest>
 struct Work {
   static constexpr std::int64_t outVectors = maxChunkOuts / Width, inBlocks = maxChunkIns / Width;
   std::int64_t outChunks, inChunks, parts;
   std::int64_t chunkOuts, chunkIns;  // channels of a whole chunk
 
-  explicit Work(const Gradient<Width>& g)
+  explicit Work(const Gradient<Width, Largest>& g)
       : outChunks(ceilDivide(g.destination.blocks(), outVectors)),
         inChunks(ceilDivide(g.source.blocks(), inBlocks)),
         parts(1),
@@ -32,8 +32,8 @@ struct Work {
   std::int64_t tasks() const { return pairs() * parts; }
   // One vector a tap (or position), input channel and output block.
   std::int64_t matrix() const { return chunkIns * chunkOuts; }
-  Transformed<Width> source() const { return {blockTiles, chunkIns / Width}; }
-  Transformed<Width> gradient() const { return {blockTiles, chunkOuts / Width}; }
+  Transformed<Width, Largest> source() const { return {blockTiles, chunkIns / Width}; }
+  Transformed<Width, Largest> gradient() const { return {blockTiles, chunkOuts / Width}; }
   std::int64_t sumStride() const { return matrix() + Width; }
 };
 
@@ -42,20 +42,20 @@ struct Workspace {
   float *source, *gradient, *sums;
   double* totals;  // [tap][in][out], then the bias's [out]
 
-  template <int Width>
-  static std::int64_t floats(const Work<Width>& w) {
-    return w.source().floats() + w.gradient().floats() + positions * w.sumStride();
+  template <int Width, int Largest>
+  static std::int64_t floats(const Work<Width, Largest>& w) {
+    return w.source().floats() + w.gradient().floats() + positions<Largest> * w.sumStride();
   }
-  template <int Width>
-  static std::int64_t doubles(const Work<Width>& w) {
+  template <int Width, int Largest>
+  static std::int64_t doubles(const Work<Width, Largest>& w) {
     return taps * w.matrix() + w.chunkOuts;
   }
-  template <int Width>
-  static std::int64_t bytes(const Work<Width>& w) {
+  template <int Width, int Largest>
+  static std::int64_t bytes(const Work<Width, Largest>& w) {
     return floats(w) * static_cast<std::int64_t>(sizeof(float)) + doubles(w) * static_cast<std::int64_t>(sizeof(double));
   }
-  template <int Width>
-  Workspace(const Work<Width>& w, std::byte* memory)
+  template <int Width, int Largest>
+  Workspace(const Work<Width, Largest>& w, std::byte* memory)
       : source(reinterpret_cast<float*>(memory + doubles(w) * static_cast<std::int64_t>(sizeof(double)))),
         gradient(source + w.source().floats()),
         sums(gradient + w.gradient().floats()),
@@ -65,8 +65,8 @@ struct Workspace {
 // A pair of chunks: where it begins, and its channels.
 struct Pair {
   std::int64_t outBlock, outs, inBlock, ins;
-  template <int Width>
-  Pair(const Gradient<Width>& g, const Work<Width>& w, std::int64_t index)
+  template <int Width, int Largest>
+  Pair(const Gradient<Width, Largest>& g, const Work<Width, Largest>& w, std::int64_t index)
       : outBlock(index / w.inChunks * w.outVectors),
         outs(std::min(w.outVectors, g.destination.blocks() - outBlock) * Width),
         inBlock(index % w.inChunks * w.inBlocks),
@@ -74,9 +74,9 @@ struct Pair {
 };
 
 // The gradient's layout is that of products: [position][tile][vector][Width].
-template <int Width, class T>
-void transformGradients(const Gradient<Width>& g, const T* gradient, const Block& tiles, const Pair& pair, const Transformed<Width>& layout,
-                        float* transformed, double* biasTotals) {
+template <int Width, int Largest, class T>
+void transformGradients(const Gradient<Width, Largest>& g, const T* gradient, const Block& tiles, const Pair& pair,
+                        const Transformed<Width, Largest>& layout, float* transformed, double* biasTotals) {
   const std::int64_t vectors = pair.outs / Width;
   for (std::int64_t v = 0; v < vectors; ++v) {
     alignas(64) float sum[Width] = {};
@@ -88,52 +88,54 @@ void transformGradients(const Gradient<Width>& g, const T* gradient, const Block
                     g.windows.dilation);
         },
         [&](std::int64_t tile, const Pixels<T>& from) {
-          from.with([&](const auto& source) { transformGradient<Width>(source, tiles.size(), at(tile), layout.positionStride(), sum); });
+          from.with(
+              [&](const auto& source) { transformGradient<Width, Largest>(source, tiles.size(), at(tile), layout.positionStride(), sum); });
         });
-    for (std::int64_t tile = tiles.count(); tile < tiles.groups() * groupTiles; ++tile) clear<Width>(at(tile), layout.positionStride());
+    for (std::int64_t tile = tiles.count(); tile < tiles.groups() * groupTiles; ++tile)
+      clear<Width, Largest>(at(tile), layout.positionStride());
     for (std::int64_t lane = 0; lane < Width; ++lane) biasTotals[v * Width + lane] += static_cast<double>(sum[lane]);
   }
 }
 
-template <int Width, class T>
-void addBlock(const Gradient<Width>& g, const Work<Width>& w, const GradientOperands<T>& operands, const Pair& pair, const Block& tiles,
-              const std::optional<Block>& next, const Workspace& space) {
-  const Transformed<Width> from = w.source(), by = w.gradient();
-  const Transformed<Width> source{from.tiles, pair.ins / Width};  // a smaller last chunk is as dense
+template <int Width, int Largest, class T>
+void addBlock(const Gradient<Width, Largest>& g, const Work<Width, Largest>& w, const GradientOperands<T>& operands, const Pair& pair,
+              const Block& tiles, const std::optional<Block>& next, const Workspace& space) {
+  const Transformed<Width, Largest> from = w.source(), by = w.gradient();
+  const Transformed<Width, Largest> source{from.tiles, pair.ins / Width};  // a smaller last chunk is as dense
   for (std::int64_t block = 0; block < source.blocks; ++block)
     transformBlock(g.source, operands.source, tiles, g.windows, pair.inBlock + block, source, block, space.source);
   transformGradients(g, operands.destinationGradient, tiles, pair, by, space.gradient, space.totals + taps * w.matrix());
   const std::int64_t vectors = pair.outs / Width;
-  Ahead<Width, T> sourceAhead(g.source, operands.source, next, g.windows, 2, {pair.inBlock, source.blocks, 1}, positions);
+  Ahead<Width, T> sourceAhead(g.source, operands.source, next, g.windows, 2, {pair.inBlock, source.blocks, 1}, positions<Largest>);
   Ahead<Width, T> gradientAhead(g.destination, operands.destinationGradient, next, {0, 0, g.windows.dilation}, 0,
-                                {pair.outBlock, vectors, 1}, positions);
-  for (std::int64_t p = 0; p < positions; ++p) {
+                                {pair.outBlock, vectors, 1}, positions<Largest>);
+  for (std::int64_t p = 0; p < positions<Largest>; ++p) {
     sourceAhead.fetchPart();
     gradientAhead.fetchPart();
-    if (hasPosition(tiles.size(), p))
+    if (hasPosition<Largest>(tiles.size(), p))
       accumulate<Width>({space.source + p * source.positionStride(), space.gradient + p * by.positionStride(),
                          space.sums + p * w.sumStride(), tiles.groups(), source.blocks, vectors});
   }
 }
 
-template <int Width, class T>
-void sumPart(const Gradient<Width>& g, const Work<Width>& w, const GradientOperands<T>& operands, const Pair& pair, const Share& tiles,
-             const Workspace& space) {
+template <int Width, int Largest, class T>
+void sumPart(const Gradient<Width, Largest>& g, const Work<Width, Largest>& w, const GradientOperands<T>& operands, const Pair& pair,
+             const Share& tiles, const Workspace& space) {
   std::fill_n(space.totals, Workspace::doubles(w), 0.0);
   const std::int64_t runs = ceilDivide(tiles.end - tiles.begin, maxRunTiles);
   for (std::int64_t run = 0; run < runs; ++run) {
     const Share share = shareOf(tiles.end - tiles.begin, run, runs);
-    std::fill_n(space.sums, positions * w.sumStride(), 0.0F);
+    std::fill_n(space.sums, positions<Largest> * w.sumStride(), 0.0F);
     forEachBlock(g.grid, tiles.begin + share.begin, tiles.begin + share.end, blockTiles,
                  [&](const Block& block, const std::optional<Block>& next) { addBlock(g, w, operands, pair, block, next, space); });
     for (std::int64_t vector = 0; vector < pair.ins * pair.outs; vector += Width)
-      restoreTaps<Width>(space.sums + vector, w.sumStride(), space.totals + vector, w.matrix());
+      restoreTaps<Width, Largest>(space.sums + vector, w.sumStride(), space.totals + vector, w.matrix());
   }
 }
 
 // totals[tap][in][out] of a pair to the weights' own layout.
-template <int Width, class Total>
-void storeWeights(const WeightStrides& to, const Work<Width>& w, const Pair& pair, const Total& total, float* weights) {
+template <int Width, int Largest, class Total>
+void storeWeights(const WeightStrides& to, const Work<Width, Largest>& w, const Pair& pair, const Total& total, float* weights) {
   for (std::int64_t first = 0; first < pair.outs; first += Width) {
     // The layout is plain or in blocks of `Width` outputs, so these are equally far apart.
     const std::int64_t out = to.out(pair.outBlock * Width + first), laneStride = to.out(pair.outBlock * Width + first + 1) - out;
@@ -151,8 +153,9 @@ void storeWeights(const WeightStrides& to, const Work<Width>& w, const Pair& pai
   }
 }
 
-template <int Width, class T, class Total>
-void store(const Gradient<Width>& g, const Work<Width>& w, const GradientOperands<T>& operands, const Pair& pair, const Total& total) {
+template <int Width, int Largest, class T, class Total>
+void store(const Gradient<Width, Largest>& g, const Work<Width, Largest>& w, const GradientOperands<T>& operands, const Pair& pair,
+           const Total& total) {
   storeWeights(g.weights, w, pair, total, operands.weightGradient);
   if (operands.biasGradient == nullptr || pair.inBlock != 0) return;
   for (std::int64_t o = 0; o < pair.outs; ++o)
@@ -162,16 +165,16 @@ void store(const Gradient<Width>& g, const Work<Width>& w, const GradientOperand
 }  // namespace
 
 // Workspaces, then the totals of each task where tasks are parts of a sum.
-template <int Width>
-std::int64_t gradientScratchBytes(const Gradient<Width>& g, int threads) {
-  const Work<Width> w(g);
+template <int Width, int Largest>
+std::int64_t gradientScratchBytes(const Gradient<Width, Largest>& g, int threads) {
+  const Work<Width, Largest> w(g);
   const std::int64_t kept = w.parts == 1 ? 0 : w.tasks() * Workspace::doubles(w) * static_cast<std::int64_t>(sizeof(double));
   return threads * Workspace::bytes(w) + kept;
 }
 
-template <int Width, class T>
-void weightGradient(const Gradient<Width>& g, int threads, const GradientOperands<T>& operands) {
-  const Work<Width> w(g);
+template <int Width, int Largest, class T>
+void weightGradient(const Gradient<Width, Largest>& g, int threads, const GradientOperands<T>& operands) {
+  const Work<Width, Largest> w(g);
   double* kept = reinterpret_cast<double*>(operands.scratch + threads * Workspace::bytes(w));
   parallelFor(w.tasks(), [&](std::int64_t task) {
     const Pair pair(g, w, task / w.parts);
@@ -191,12 +194,14 @@ void weightGradient(const Gradient<Width>& g, int threads, const GradientOperand
   });
 }
 
-#define TILEFOLD_INSTANTIATE(Width)                                                          \
-  template std::int64_t gradientScratchBytes(const Gradient<Width>&, int);                   \
-  template void weightGradient(const Gradient<Width>&, int, const GradientOperands<float>&); \
-  template void weightGradient(const Gradient<Width>&, int, const GradientOperands<Bfloat16>&);
-TILEFOLD_INSTANTIATE(8)
-TILEFOLD_INSTANTIATE(16)
+#define TILEFOLD_INSTANTIATE(Width, Largest)                                                          \
+  template std::int64_t gradientScratchBytes(const Gradient<Width, Largest>&, int);                   \
+  template void weightGradient(const Gradient<Width, Largest>&, int, const GradientOperands<float>&); \
+  template void weightGradient(const Gradient<Width, Largest>&, int, const GradientOperands<Bfloat16>&);
+TILEFOLD_INSTANTIATE(8, 4)
+TILEFOLD_INSTANTIATE(8, 6)
+TILEFOLD_INSTANTIATE(16, 4)
+TILEFOLD_INSTANTIATE(16, 6)
 #undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cpu::winograd

@@ -7,7 +7,7 @@
 
 namespace tilefold::cpu::winograd {
 
-template <int Width>
+template <int Width, int Largest>
 struct Gradient {
   Planes<Width> source, destination;
   Windows windows;  // of the source
@@ -15,8 +15,8 @@ struct Gradient {
   WeightStrides weights;
 };
 
-template <int Width>
-std::int64_t gradientScratchBytes(const Gradient<Width>& g, int threads);
+template <int Width, int Largest>
+std::int64_t gradientScratchBytes(const Gradient<Width, Largest>& g, int threads);
 
 // T, of activations: float or Bfloat16.
 template <class T>
@@ -25,7 +25,7 @@ struct GradientOperands {
   float *weightGradient, *biasGradient;  // biasGradient may be null
   std::byte* scratch;
 };
-template <int Width, class T>
-void weightGradient(const Gradient<Width>& g, int threads, const GradientOperands<T>& operands);
+template <int Width, int Largest, class T>
+void weightGradient(const Gradient<Width, Largest>& g, int threads, const GradientOperands<T>& operands);
 
 }  // namespace tilefold::cpu::winograd

@@ -23,19 +23,19 @@ TILEFOLD_INLINE void transformBothWays(const Load& load, const Store& store) {
 
 // Of a smaller tile: one loop over columns and one over rows for each number of results, not for
 // each pair of them.
-template <int Width, template <int> class M, class Load, class Store>
+template <int Width, int Largest, template <int, int> class M, class Load, class Store>
 TILEFOLD_INLINE void transformSmaller(const TileSize& size, const Load& load, const Store& store) {
-  Vector<Width> half[window][window] = {};
+  Vector<Width> half[window<Largest>][window<Largest>] = {};
   const int rows = static_cast<int>(size.rows), columns = static_cast<int>(size.columns);
-  withConstant<minStep, step>(rows, [&](auto results) TILEFOLD_INLINED {
-    using Along = M<decltype(results)::value>;
-    for (int j = 0; j < columns + M<step>::columns - step; ++j)
+  withConstant<minStep, Largest>(rows, [&](auto results) TILEFOLD_INLINED {
+    using Along = M<Largest, decltype(results)::value>;
+    for (int j = 0; j < columns + M<Largest, Largest>::columns - Largest; ++j)
       transformLine<Width, Along>([&](int i) TILEFOLD_INLINED { return load(Along::from(results, i), Along::from(columns, j)); },
                                   [&](int i, const Vector<Width>& value) TILEFOLD_INLINED { half[i][j] = value; });
   });
-  withConstant<minStep, step>(columns, [&](auto results) TILEFOLD_INLINED {
-    using Along = M<decltype(results)::value>;
-    for (int i = 0; i < rows + M<step>::rows - step; ++i)
+  withConstant<minStep, Largest>(columns, [&](auto results) TILEFOLD_INLINED {
+    using Along = M<Largest, decltype(results)::value>;
+    for (int i = 0; i < rows + M<Largest, Largest>::rows - Largest; ++i)
       transformLine<Width, Along>([&](int j) TILEFOLD_INLINED { return half[i][j]; },
                                   [&](int j, const Vector<Width>& value)
                                       TILEFOLD_INLINED { store(Along::to(rows, i), Along::to(results, j), value); });
@@ -44,57 +44,57 @@ TILEFOLD_INLINE void transformSmaller(const TileSize& size, const Load& load, co
 
 // Whole tiles, which are most, have a function of their own. `Make` gives load and store from the
 // arguments.
-template <int Width, template <int> class M, class Make, class... Arguments>
+template <int Width, int Largest, template <int, int> class M, class Make, class... Arguments>
 void transformTile(const TileSize& size, Make make, Arguments... arguments) {
-  if (size.rows == step && size.columns == step)
+  if (size.rows == Largest && size.columns == Largest)
     return forWidth<Width>(
         [](auto make, auto... arguments) TILEFOLD_INLINED {
           const auto [load, store] = make(arguments...);
-          transformBothWays<Width, M<step>>(load, store);
+          transformBothWays<Width, M<Largest, Largest>>(load, store);
         },
         make, arguments...);
   forWidth<Width>(
       [](auto size, auto make, auto... arguments) TILEFOLD_INLINED {
         const auto [load, store] = make(arguments...);
-        transformSmaller<Width, M>(size, load, store);
+        transformSmaller<Width, Largest, M>(size, load, store);
       },
       size, make, arguments...);
 }
 
 // From pixels to points: a vector for each position.
-template <int Width, template <int> class M, class Source>
+template <int Width, int Largest, template <int, int> class M, class Source>
 void transformPixels(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride) {
-  transformTile<Width, M>(
+  transformTile<Width, Largest, M>(
       size,
       [](auto pixels, auto transformed, auto positionStride) TILEFOLD_INLINED {
         return std::pair([=](int i, int j) TILEFOLD_INLINED { return Vector<Width>(at<Width>((*pixels)(i, j))); },
                          [=](int i, int j, const Vector<Width>& value)
-                             TILEFOLD_INLINED { put<Width>(transformed + (i * window + j) * positionStride, value); });
+                             TILEFOLD_INLINED { put<Width>(transformed + (i * window<Largest> + j) * positionStride, value); });
       },
       &pixels, transformed, positionStride);
 }
 
 // Two rows of positions of all vectors: fewer lines are written on than all positions have, which
 // would drive each other out of the cache, since powers of two lie between them.
-template <int Width, int One, int Other>
+template <int Width, int Largest, int One, int Other>
 TILEFOLD_INLINE void transformRowsOfTaps(const float* weights, std::int64_t count, float* transformed, std::int64_t positionStride) {
   for (std::int64_t k = 0; k < count; ++k, weights += taps * Width) {
     Vector<Width> one[3], other[3];
     forConstants<0, 3>([&](auto j) TILEFOLD_INLINED {
       const Vector<Width> column[3] = {at<Width>(weights + j * Width), at<Width>(weights + (3 + j) * Width),
                                        at<Width>(weights + (6 + j) * Width)};
-      if constexpr (isFirstOfPair(One, window)) {
-        combinePair<TapsToPoints, One, Other>(column, one[j], other[j]);
+      if constexpr (isFirstOfPair(One, window<Largest>)) {
+        combinePair<TapsToPoints<Largest>, One, Other>(column, one[j], other[j]);
       } else {
-        one[j] = combine<WholeRow<TapsToPoints, One>>(column);
-        other[j] = combine<WholeRow<TapsToPoints, Other>>(column);
+        one[j] = combine<WholeRow<TapsToPoints<Largest>, One>>(column);
+        other[j] = combine<WholeRow<TapsToPoints<Largest>, Other>>(column);
       }
     });
     const auto alongRow = [&](const Vector<Width>(&row)[3], int i) TILEFOLD_INLINED {
-      float* to = transformed + i * window * positionStride + k * Width;
-      transformLine<Width, TapsToPoints>([&](int j) TILEFOLD_INLINED { return row[j]; },
-                                         [&](int j, const Vector<Width>& value)
-                                             TILEFOLD_INLINED { put<Width>(to + j * positionStride, value); });
+      float* to = transformed + i * window<Largest> * positionStride + k * Width;
+      transformLine<Width, TapsToPoints<Largest>>([&](int j) TILEFOLD_INLINED { return row[j]; },
+                                                  [&](int j, const Vector<Width>& value)
+                                                      TILEFOLD_INLINED { put<Width>(to + j * positionStride, value); });
     };
     alongRow(one, One);
     alongRow(other, Other);
@@ -103,12 +103,12 @@ TILEFOLD_INLINE void transformRowsOfTaps(const float* weights, std::int64_t coun
 
 }  // namespace
 
-template <int Width, class Source>
+template <int Width, int Largest, class Source>
 void transformWindow(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride) {
-  transformPixels<Width, PixelsToPoints>(pixels, size, transformed, positionStride);
+  transformPixels<Width, Largest, PixelsToPoints>(pixels, size, transformed, positionStride);
 }
 
-template <int Width, class Source>
+template <int Width, int Largest, class Source>
 void transformGradient(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride, float* sum) {
   forWidth<Width>(
       [](auto pixels, auto rows, auto columns, auto sum) TILEFOLD_INLINED {
@@ -121,29 +121,29 @@ void transformGradient(const Source& pixels, const TileSize& size, float* transf
         put<Width>(sum, total);
       },
       &pixels, size.rows, size.columns, sum);
-  transformPixels<Width, ResultsToPoints>(pixels, size, transformed, positionStride);
+  transformPixels<Width, Largest, ResultsToPoints>(pixels, size, transformed, positionStride);
 }
 
-template <int Width>
+template <int Width, int Largest>
 void transformTaps(const float* weights, std::int64_t count, float* transformed, std::int64_t positionStride) {
   forWidth<Width>(
       [](auto weights, auto count, auto transformed, auto positionStride) TILEFOLD_INLINED {
-        transformRowsOfTaps<Width, 0, window - 1>(weights, count, transformed, positionStride);
-        forConstants<0, finitePoints / 2>([&](auto pair) TILEFOLD_INLINED {
-          transformRowsOfTaps<Width, 2 * pair + 1, 2 * pair + 2>(weights, count, transformed, positionStride);
+        transformRowsOfTaps<Width, Largest, 0, Largest + 1>(weights, count, transformed, positionStride);
+        forConstants<0, Largest / 2>([&](auto pair) TILEFOLD_INLINED {
+          transformRowsOfTaps<Width, Largest, 2 * pair + 1, 2 * pair + 2>(weights, count, transformed, positionStride);
         });
       },
       weights, count, transformed, positionStride);
 }
 
-template <int Width, class T>
+template <int Width, int Largest, class T>
 void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, const TileSize& size,
                  const PixelGrid<T>& pixels) {
-  transformTile<Width, PointsToResults>(
+  transformTile<Width, Largest, PointsToResults>(
       size,
       [](auto products, auto positionStride, auto start, auto pixels) TILEFOLD_INLINED {
         return std::pair(
-            [=](int i, int j) TILEFOLD_INLINED { return Vector<Width>(at<Width>(products + (i * window + j) * positionStride)); },
+            [=](int i, int j) TILEFOLD_INLINED { return Vector<Width>(at<Width>(products + (i * window<Largest> + j) * positionStride)); },
             [=](int i, int j, const Vector<Width>& value) TILEFOLD_INLINED { put<Width>(pixels(i, j), value + at<Width>(start)); });
       },
       products, positionStride, finish.start, pixels);
@@ -160,12 +160,12 @@ void restoreTile(const float* products, std::int64_t positionStride, const Finis
       size.rows, size.columns, finish.slope, pixels);
 }
 
-template <int Width>
+template <int Width, int Largest>
 void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride) {
   forWidth<Width>(
       [](auto products, auto positionStride, auto sums, auto tapStride) TILEFOLD_INLINED {
-        transformBothWays<Width, PointsToTaps>(
-            [=](int i, int j) TILEFOLD_INLINED { return Vector<Width>(at<Width>(products + (i * window + j) * positionStride)); },
+        transformBothWays<Width, PointsToTaps<Largest>>(
+            [=](int i, int j) TILEFOLD_INLINED { return Vector<Width>(at<Width>(products + (i * window<Largest> + j) * positionStride)); },
             [=](int i, int j, const Vector<Width>& value) TILEFOLD_INLINED {
               double* sum = sums + (i * 3 + j) * tapStride;
               for (int lane = 0; lane < Width; ++lane) sum[lane] += static_cast<double>(value[lane]);
@@ -174,20 +174,22 @@ void restoreTaps(const float* products, std::int64_t positionStride, double* sum
       products, positionStride, sums, tapStride);
 }
 
-#define TILEFOLD_INSTANTIATE_SOURCE(Width, Source)                                            \
-  template void transformWindow<Width>(const Source&, const TileSize&, float*, std::int64_t); \
-  template void transformGradient<Width>(const Source&, const TileSize&, float*, std::int64_t, float*);
-#define TILEFOLD_INSTANTIATE_PIXELS(Width, T)                 \
-  TILEFOLD_INSTANTIATE_SOURCE(Width, PixelGrid<const T>)      \
-  TILEFOLD_INSTANTIATE_SOURCE(Width, PixelAddresses<const T>) \
-  template void restoreTile<Width>(const float*, std::int64_t, const Finish&, const TileSize&, const PixelGrid<T>&);
-#define TILEFOLD_INSTANTIATE(Width)                                                     \
-  TILEFOLD_INSTANTIATE_PIXELS(Width, float)                                             \
-  TILEFOLD_INSTANTIATE_PIXELS(Width, Bfloat16)                                          \
-  template void transformTaps<Width>(const float*, std::int64_t, float*, std::int64_t); \
-  template void restoreTaps<Width>(const float*, std::int64_t, double*, std::int64_t);
-TILEFOLD_INSTANTIATE(8)
-TILEFOLD_INSTANTIATE(16)
+#define TILEFOLD_INSTANTIATE_SOURCE(Width, Largest, Source)                                            \
+  template void transformWindow<Width, Largest>(const Source&, const TileSize&, float*, std::int64_t); \
+  template void transformGradient<Width, Largest>(const Source&, const TileSize&, float*, std::int64_t, float*);
+#define TILEFOLD_INSTANTIATE_PIXELS(Width, Largest, T)                 \
+  TILEFOLD_INSTANTIATE_SOURCE(Width, Largest, PixelGrid<const T>)      \
+  TILEFOLD_INSTANTIATE_SOURCE(Width, Largest, PixelAddresses<const T>) \
+  template void restoreTile<Width, Largest>(const float*, std::int64_t, const Finish&, const TileSize&, const PixelGrid<T>&);
+#define TILEFOLD_INSTANTIATE(Width, Largest)                                                     \
+  TILEFOLD_INSTANTIATE_PIXELS(Width, Largest, float)                                             \
+  TILEFOLD_INSTANTIATE_PIXELS(Width, Largest, Bfloat16)                                          \
+  template void transformTaps<Width, Largest>(const float*, std::int64_t, float*, std::int64_t); \
+  template void restoreTaps<Width, Largest>(const float*, std::int64_t, double*, std::int64_t);
+TILEFOLD_INSTANTIATE(8, 4)
+TILEFOLD_INSTANTIATE(8, 6)
+TILEFOLD_INSTANTIATE(16, 4)
+TILEFOLD_INSTANTIATE(16, 6)
 #undef TILEFOLD_INSTANTIATE
 #undef TILEFOLD_INSTANTIATE_PIXELS
 #undef TILEFOLD_INSTANTIATE_SOURCE

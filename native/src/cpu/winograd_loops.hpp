@@ -9,10 +9,11 @@
 
 namespace tilefold::cpu::winograd {
 
-constexpr std::int64_t step = maxResults;            // pixels of a whole tile's result along an axis,
-constexpr std::int64_t minStep = 2;                  // and of the smallest tile's
-constexpr std::int64_t window = step + 2;            // pixels of a whole tile's window
-constexpr std::int64_t positions = window * window;  // products a tile and pair of channels
+constexpr std::int64_t minStep = 2, maxStep = 6;  // pixels of a tile's result along an axis
+template <int Largest>
+constexpr std::int64_t window = Largest + 2;  // pixels of a whole tile's window
+template <int Largest>
+constexpr std::int64_t positions = window<Largest> * window<Largest>;  // products a tile and pair of channels
 constexpr std::int64_t taps = 9;
 constexpr std::int64_t groupTiles = 6;  // tiles that a product takes at once
 // Vectors of result channels that it takes at once: registers hold their sums for all those tiles.
@@ -31,7 +32,7 @@ struct PixelGrid {
 };
 template <class T>
 struct PixelAddresses {
-  T* at[window][window];
+  T* at[maxStep + 2][maxStep + 2];
   T* operator()(std::int64_t i, std::int64_t j) const { return at[i][j]; }
 };
 
@@ -40,21 +41,22 @@ struct TileSize {
   std::int64_t rows, columns;
 };
 // Along an axis a tile has 2 points more than results.
-inline bool hasPosition(const TileSize& size, std::int64_t position) {
-  const auto has = [](std::int64_t results, std::int64_t point) { return point == window - 1 || point <= results; };
-  return has(size.rows, position / window) && has(size.columns, position % window);
+template <int Largest>
+bool hasPosition(const TileSize& size, std::int64_t position) {
+  const auto has = [](std::int64_t results, std::int64_t point) { return point == Largest + 1 || point <= results; };
+  return has(size.rows, position / window<Largest>) && has(size.columns, position % window<Largest>);
 }
 
 // The window of a tile, which has 2 rows and columns more -> one vector a position,
 // `positionStride` floats apart. Source: a PixelGrid or PixelAddresses, of constants.
-template <int Width, class Source>
+template <int Width, int Largest, class Source>
 void transformWindow(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride);
 // A tile of a gradient likewise, by the transpose of `restoreTile`. Adds the pixels to `sum`
 // (`Width` floats).
-template <int Width, class Source>
+template <int Width, int Largest, class Source>
 void transformGradient(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride, float* sum);
 // `count` times 9 taps, a vector each; at a position they lie one after the other.
-template <int Width>
+template <int Width, int Largest>
 void transformTaps(const float* weights, std::int64_t count, float* transformed, std::int64_t positionStride);
 
 struct Finish {
@@ -62,11 +64,11 @@ struct Finish {
   float slope;         // of what is negative at the end: 1 leaves it
 };
 // Products at the positions -> a tile of pixels.
-template <int Width, class T>
+template <int Width, int Largest, class T>
 void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, const TileSize& size,
                  const PixelGrid<T>& pixels);
 // Products at the positions -> 9 taps, added in double: sums[tap * tapStride + lane].
-template <int Width>
+template <int Width, int Largest>
 void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride);
 
 // At one position: result[tile][vector][Width] = sum over channels c of operand(tile, c) *

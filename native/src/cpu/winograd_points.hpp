@@ -1,16 +1,19 @@
-// The points of Winograd's F(4x4, 3x3) (Lavin and Gray 2015, arXiv 1509.09308), and the matrices
-// that transforms along an axis multiply by (Toom and Cook). Tiles of fewer results leave out the
-// points that come last but infinity; their transforms of pixels make up for it, so that those of
-// taps are the same.
+// The points of Winograd's F(4x4, 3x3) and F(6x6, 3x3) (Lavin and Gray 2015, arXiv 1509.09308), and
+// the matrices that transforms along an axis multiply by (Toom and Cook). `Largest` is how many
+// results a whole tile has along an axis, 4 or 6. Tiles of fewer leave out the points that come
+// last but infinity; their transforms of pixels make up for it, so that those of taps are the same.
 #pragma once
 
 namespace tilefold::cpu::winograd {
 
-constexpr int maxResults = 4;  // along an axis
-constexpr int finitePoints = maxResults + 1;
-// Infinity comes after them. The usual 1 and 2 round twice as coarsely, and every constant of the
-// transforms of pixels is still exact.
-constexpr double points[finitePoints] = {0, 0.625, -0.625, 1.5, -1.5};
+template <int Largest>
+constexpr int finitePoints = Largest + 1;
+// Infinity comes after them. The usual 1 and 2 (and 1/2) round twice as coarsely, and every
+// constant of the transforms of pixels is still exact.
+template <int Largest>
+constexpr double points[finitePoints<Largest>] = {0, 0.625, -0.625, 1.5, -1.5};
+template <>
+constexpr double points<6>[7] = {0, 0.625, -0.625, 1.0625, -1.0625, 2, -2};
 
 template <int Rows, int Columns>
 struct Matrix {
@@ -26,7 +29,7 @@ struct Matrix {
 // B^T: a row for each point, infinity last. A row has the coefficients of the product of (x - every
 // other point): tapsToPoints divides by the distances to all points, so this multiplies by those to
 // the points that are left out.
-template <int Results>
+template <int Largest, int Results>
 constexpr Matrix<Results + 2, Results + 2> pixelsToPoints() {
   constexpr int finite = Results + 1;
   Matrix<Results + 2, Results + 2> result;
@@ -36,36 +39,38 @@ constexpr Matrix<Results + 2, Results + 2> pixelsToPoints() {
     for (int other = 0, degree = 0; other < finite; ++other) {
       if (other == i) continue;
       ++degree;
-      for (int k = degree; k >= 0; --k) row[k] = (k > 0 ? row[k - 1] : 0) - points[other] * row[k];
+      for (int k = degree; k >= 0; --k) row[k] = (k > 0 ? row[k - 1] : 0) - points<Largest>[other] * row[k];
     }
-    for (int left = finite; i < finite && left < finitePoints; ++left)
-      for (double& factor : row) factor *= points[i] - points[left];
+    for (int left = finite; i < finite && left < finitePoints<Largest>; ++left)
+      for (double& factor : row) factor *= points<Largest>[i] - points<Largest>[left];
   }
   return result;
 }
 
 // A^T: results are coefficients times the powers of the points.
-template <int Results>
+template <int Largest, int Results>
 constexpr Matrix<Results, Results + 2> pointsToResults() {
   Matrix<Results, Results + 2> result;
   for (int i = 0; i < Results + 1; ++i) {
     double power = 1;
-    for (int k = 0; k < Results; ++k, power *= points[i]) result.at[k][i] = power;
+    for (int k = 0; k < Results; ++k, power *= points<Largest>[i]) result.at[k][i] = power;
   }
   result.at[Results - 1][Results + 1] = 1;
   return result;
 }
 
 // G: 1, x, x^2 over the product of (x - every other point).
-constexpr Matrix<finitePoints + 1, 3> tapsToPoints() {
-  Matrix<finitePoints + 1, 3> result;
-  for (int i = 0; i < finitePoints; ++i) {
+template <int Largest>
+constexpr Matrix<Largest + 2, 3> tapsToPoints() {
+  constexpr auto& all = points<Largest>;
+  Matrix<Largest + 2, 3> result;
+  for (int i = 0; i < finitePoints<Largest>; ++i) {
     double distances = 1;
-    for (int other = 0; other < finitePoints; ++other)
-      if (other != i) distances *= points[i] - points[other];
-    for (int k = 0; k < 3; ++k) result.at[i][k] = (k == 0 ? 1 : k == 1 ? points[i] : points[i] * points[i]) / distances;
+    for (int other = 0; other < finitePoints<Largest>; ++other)
+      if (other != i) distances *= all[i] - all[other];
+    for (int k = 0; k < 3; ++k) result.at[i][k] = (k == 0 ? 1 : k == 1 ? all[i] : all[i] * all[i]) / distances;
   }
-  result.at[finitePoints][2] = 1;
+  result.at[finitePoints<Largest>][2] = 1;
   return result;
 }
 

@@ -34,27 +34,28 @@ struct Place {
 // The tiles along one axis, by their size: of results 0, d, 2d and so on, then of 1, d + 1 ...
 class TileAxis {
  public:
-  // Whole tiles alone, the last of which may reach beyond the axis, or smaller ones too.
-  TileAxis(std::int64_t extent, std::int64_t dilation, bool isExact) {
+  // Whole tiles of `largest` results alone, the last of which may reach beyond the axis, or smaller
+  // ones too.
+  TileAxis(std::int64_t extent, std::int64_t dilation, std::int64_t largest, bool isExact) {
     for (std::int64_t first = 0; first < std::min(extent, dilation); ++first) {
       const std::int64_t results = ceilDivide(extent - first, dilation);
       for (std::int64_t done = 0; done < results;) {
-        const std::int64_t size = isExact ? sizeOf(results - done) : step;
+        const std::int64_t size = isExact ? sizeOf(results - done, largest) : largest;
         firsts_[static_cast<std::size_t>(size - minStep)].push_back(first + done * dilation);
         done += size;
       }
     }
   }
-  // The next tile's, of so many results: 5 are 3 and 2, since there is no tile of 1.
-  static std::int64_t sizeOf(std::int64_t left) {
-    if (left == step + 1) return step - 1;
-    return std::clamp(left, minStep, step);
+  // The next tile's, of so many results; one is never left, since there is no tile of 1.
+  static std::int64_t sizeOf(std::int64_t left, std::int64_t largest) {
+    if (left == largest + 1) return largest - 1;
+    return std::clamp(left, minStep, largest);
   }
   // The first results of the tiles of a size.
   const std::vector<std::int64_t>& operator[](std::int64_t size) const { return firsts_[static_cast<std::size_t>(size - minStep)]; }
 
  private:
-  std::array<std::vector<std::int64_t>, step - minStep + 1> firsts_;
+  std::array<std::vector<std::int64_t>, maxStep - minStep + 1> firsts_;
 };
 
 // Tiles of one size, of all that are numbered.
@@ -68,9 +69,9 @@ class TileGrid {
  public:
   // Smaller tiles where one image has fewer products by them, in whole groups: how it is cut then
   // depends on no other image.
-  TileGrid(std::int64_t batch, std::int64_t height, std::int64_t width, const Dilation& dilation)
-      : TileGrid(batch, {height, dilation.rows, true}, {width, dilation.columns, true}) {
-    TileGrid whole(batch, {height, dilation.rows, false}, {width, dilation.columns, false});
+  TileGrid(std::int64_t batch, std::int64_t height, std::int64_t width, const Dilation& dilation, std::int64_t largest)
+      : TileGrid(batch, {height, dilation.rows, largest, true}, {width, dilation.columns, largest, true}) {
+    TileGrid whole(batch, {height, dilation.rows, largest, false}, {width, dilation.columns, largest, false});
     if (whole.products() <= products()) *this = std::move(whole);
   }
   std::int64_t count() const { return sections_.empty() ? 0 : sections_.back().end; }
@@ -84,16 +85,7 @@ class TileGrid {
     const std::int64_t index = tile - section.begin, row = index / width;
     return {row / height, rows[static_cast<std::size_t>(row % height)], columns[static_cast<std::size_t>(index % width)]};
   }
-
- private:
-  TileGrid(std::int64_t batch, TileAxis rows, TileAxis columns) : batch_(batch), rows_(std::move(rows)), columns_(std::move(columns)) {
-    for (std::int64_t height = step; height >= minStep; --height)
-      for (std::int64_t width = step; width >= minStep; --width) {
-        const std::int64_t tiles = batch * static_cast<std::int64_t>(rows_[height].size() * columns_[width].size());
-        if (tiles > 0) sections_.push_back({{height, width}, count(), count() + tiles});
-      }
-  }
-  // Of an image.
+  // Of an image and a pair of channels.
   std::int64_t products() const {
     std::int64_t sum = 0;
     for (const Section& section : sections_)
@@ -101,6 +93,14 @@ class TileGrid {
     return sum;
   }
 
+ private:
+  TileGrid(std::int64_t batch, TileAxis rows, TileAxis columns) : batch_(batch), rows_(std::move(rows)), columns_(std::move(columns)) {
+    for (std::int64_t height = maxStep; height >= minStep; --height)
+      for (std::int64_t width = maxStep; width >= minStep; --width) {
+        const std::int64_t tiles = batch * static_cast<std::int64_t>(rows_[height].size() * columns_[width].size());
+        if (tiles > 0) sections_.push_back({{height, width}, count(), count() + tiles});
+      }
+  }
   std::int64_t batch_;
   TileAxis rows_, columns_;
   std::vector<Section> sections_;
@@ -198,19 +198,19 @@ class Pixels {
 // Where the transforms of a block's tiles lie: [position][group of tiles][block of channels][tile
 // of the group][Width]. The gap after each position keeps them from all falling to the same lines
 // of the cache.
-template <int Width>
+template <int Width, int Largest>
 struct Transformed {
   std::int64_t tiles, blocks;
   std::int64_t positionStride() const { return tiles * blocks * Width + Width; }
-  std::int64_t floats() const { return positions * positionStride(); }
+  std::int64_t floats() const { return positions<Largest> * positionStride(); }
   std::int64_t at(std::int64_t tile, std::int64_t block) const {
     return (tile / groupTiles * blocks + block) * groupFloats<Width> + tile % groupTiles * Width;
   }
 };
 
-template <int Width>
+template <int Width, int Largest>
 void clear(float* transformed, std::int64_t positionStride) {
-  for (std::int64_t p = 0; p < positions; ++p) std::memset(transformed + p * positionStride, 0, Width * sizeof(float));
+  for (std::int64_t p = 0; p < positions<Largest>; ++p) std::memset(transformed + p * positionStride, 0, Width * sizeof(float));
 }
 
 // Where the windows of tiles begin: so many rows and columns before the tile.
@@ -237,9 +237,9 @@ void forEachTile(const Block& tiles, const TileSize& read, const Find& find, con
 
 // Transforms one block of channels of each tile's window; the tiles that are missing in the last
 // group become zero.
-template <int Width, class T>
+template <int Width, int Largest, class T>
 void transformBlock(const Planes<Width>& planes, const T* pixels, const Block& tiles, const Windows& windows, std::int64_t channelBlock,
-                    const Transformed<Width>& layout, std::int64_t layoutBlock, float* transformed) {
+                    const Transformed<Width, Largest>& layout, std::int64_t layoutBlock, float* transformed) {
   const TileSize size = tiles.size(), read{size.rows + 2, size.columns + 2};
   forEachTile<T>(
       tiles, read,
@@ -249,11 +249,11 @@ void transformBlock(const Planes<Width>& planes, const T* pixels, const Block& t
       },
       [&](std::int64_t tile, const Pixels<T>& from) {
         from.with([&](const auto& source) {
-          transformWindow<Width>(source, size, transformed + layout.at(tile, layoutBlock), layout.positionStride());
+          transformWindow<Width, Largest>(source, size, transformed + layout.at(tile, layoutBlock), layout.positionStride());
         });
       });
   for (std::int64_t tile = tiles.count(); tile < tiles.groups() * groupTiles; ++tile)
-    clear<Width>(transformed + layout.at(tile, layoutBlock), layout.positionStride());
+    clear<Width, Largest>(transformed + layout.at(tile, layoutBlock), layout.positionStride());
 }
 
 }  // namespace tilefold::cpu::winograd

@@ -31,18 +31,20 @@ enum class Layout : int {
   IOhw8o16i2o,
   Ohwi16o2i,
   OIhw16i16o2i,
-  IOhw16o16i2o
+  IOhw16o16i2o,
+  winograd6Forward,
+  winograd6Backward
 };
 
 struct LayoutInfo {
   const char* name;
   bool activation, weights;                // what it is legal for; plain serves both
   std::int64_t channels, out, in, groups;  // padded up to these multiples
-  std::int64_t perTap = 1;                 // elements
-  bool transformed() const { return perTap != 1; }
+  std::int64_t positions = 0;              // of each pair of channels, where transformed for Winograd; else its taps
+  bool transformed() const { return positions != 0; }
 };
 
-constexpr std::array<LayoutInfo, 23> layouts{{
+constexpr std::array<LayoutInfo, 25> layouts{{
     {"plain", true, true, 1, 1, 1, 1},
     {"nChw8c", true, false, 8, 1, 1, 1},
     {"nChw16c", true, false, 16, 1, 1, 1},
@@ -56,8 +58,8 @@ constexpr std::array<LayoutInfo, 23> layouts{{
     {"Ohwi16o", false, true, 1, 16, 1, 1},
     {"Goihw8g", false, true, 1, 1, 1, 8},
     {"Goihw16g", false, true, 1, 1, 1, 16},
-    {"winogradForward", false, true, 1, 16, 16, 1, 4},
-    {"winogradBackward", false, true, 1, 16, 16, 1, 4},
+    {"winogradForward", false, true, 1, 16, 16, 1, 36},
+    {"winogradBackward", false, true, 1, 16, 16, 1, 36},
     {"nhwc", true, false, 1, 1, 1, 1},
     {"ohwi", false, true, 1, 1, 1, 1},
     {"OIhw8i16o2i", false, true, 1, 16, 16, 1},
@@ -66,6 +68,8 @@ constexpr std::array<LayoutInfo, 23> layouts{{
     {"Ohwi16o2i", false, true, 1, 16, 2, 1},
     {"OIhw16i16o2i", false, true, 1, 16, 32, 1},
     {"IOhw16o16i2o", false, true, 1, 32, 16, 1},
+    {"winograd6Forward", false, true, 1, 16, 16, 1, 64},
+    {"winograd6Backward", false, true, 1, 16, 16, 1, 64},
 }};
 
 inline const LayoutInfo& layoutInfo(Layout layout) { return layouts[static_cast<std::size_t>(layout)]; }
@@ -91,8 +95,8 @@ inline std::int64_t weightElements(Layout layout, std::int64_t out, std::int64_t
                                    std::int64_t kernelWidth, std::int64_t groups) {
   const LayoutInfo& info = layoutInfo(layout);
   const std::int64_t matrix = checkedMultiply(roundUp(out / groups, info.out), roundUp(inPerGroup, info.in));
-  return checkedMultiply(checkedMultiply(roundUp(groups, info.groups), matrix),
-                         checkedMultiply(checkedMultiply(kernelHeight, kernelWidth), info.perTap));
+  const std::int64_t elements = info.transformed() ? info.positions : checkedMultiply(kernelHeight, kernelWidth);
+  return checkedMultiply(checkedMultiply(roundUp(groups, info.groups), matrix), elements);
 }
 
 }  // namespace tilefold

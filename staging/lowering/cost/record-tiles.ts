@@ -3,7 +3,7 @@ import { memoize } from '../../memoize'
 import { getNodeLowering } from '../../ops'
 import type { Segment } from '../../plans/plan'
 import type { Builder } from '../ir/builder'
-import type { ModelScope, TransformedLayout } from '../scope/scope'
+import type { ModelScope } from '../scope/scope'
 import { hasSlices } from '../scope/weight-slices'
 import type { AroundTile } from '../segment/segment-code'
 import { transformablePositions } from '../segment/winograd'
@@ -58,8 +58,8 @@ export const createTimedSegment = (scope: ModelScope, segment: Segment, tiling: 
   const { prefetch: _, ...inTurn } = segment
   const { from, to } = segment
   const positions = transformablePositions(scope).filter((position) => from <= position && position < to)
-  const slicedIn = (layout: TransformedLayout): ReadonlySet<number> =>
-    new Set(positions.filter((position) => hasSlices(scope.parameters[position]!.weight!, layout)).map((position) => position - from))
+  const slicedIn = (direction: Direction): ReadonlySet<number> =>
+    new Set(positions.filter((position) => hasSlices(scope.parameters[position]!.weight!, direction)).map((position) => position - from))
   return {
     scope,
     segment,
@@ -67,7 +67,7 @@ export const createTimedSegment = (scope: ModelScope, segment: Segment, tiling: 
       scope.parameters.slice(from, to).flatMap((both, place) => (both?.weight === undefined ? [] : [[both.weight.name, place] as const]))
     ),
     transformable: new Set(positions.map((position) => position - from)),
-    sliceable: { forward: slicedIn('winogradForward'), backward: slicedIn('winogradBackward') },
+    sliceable: { forward: slicedIn('forward'), backward: slicedIn('backward') },
     emit: (builder, decided, aroundTile, atOp) =>
       emitSegment({ ...scope, builder }, { ...inTurn, ...decided }, tiling, new Set(), { aroundTile, ...(atOp && { atOp }) }),
     readInTiles: new Set(

@@ -1,5 +1,5 @@
 import type { TrainingParameters } from '../../graph/objective'
-import type { Layout } from '../../kernels/layout'
+import type { Layout, TransformedLayouts } from '../../kernels/layout'
 import type { Buffer } from '../ir/builder'
 
 /**
@@ -22,8 +22,11 @@ export interface ParameterTensor {
    * what fills them up to one size.
    */
   readonly updatedElements: number
-  /** True if they are the weights of a convolution that the device also has by Winograd. */
-  readonly transformable: boolean
+  /**
+   * As what Winograd reads them; undefined unless they are the weights of a convolution that the
+   * device also has by it.
+   */
+  readonly transformed: TransformedLayouts | undefined
   /**
    * True if they are the weights of a convolution that the device also has as one that normalises
    * what it reads.

@@ -1,6 +1,6 @@
 import type { BufferIdentity } from '../ir/buffer-identity'
 import { isTrainable, type Node, type Parameter } from '../../graph/graph'
-import { isTransformed, layoutCode, weightElements, type Layout } from '../../kernels/layout'
+import { isTransformed, layoutCode, weightElements, type Layout, type TransformedLayouts } from '../../kernels/layout'
 import {
   findTrainingParameters,
   gradientSlices,
@@ -20,8 +20,8 @@ import { copyElements } from './copies'
 
 /** How a node's weights are stored, and as what its kernels read them. */
 export interface WeightForms extends WeightLayouts {
-  /** Whether the device may transform them for Winograd. */
-  readonly transformable: boolean
+  /** As what Winograd reads them; undefined where the device may not transform them for it. */
+  readonly transformed: TransformedLayouts | undefined
   /** Whether the device has the convolution as one that normalises what it reads. */
   readonly normalisable: boolean
   /** Groups of channels, each with weights of its own. */
@@ -36,7 +36,7 @@ const roundUp = (count: number, multiple: number): number => Math.ceil(count / m
  */
 export const parameterTensors = (
   node: Node,
-  { stored, forward, backwardData, transformable, normalisable, groups }: WeightForms,
+  { stored, forward, backwardData, transformed, normalisable, groups }: WeightForms,
   { graph: { objective }, builder, parameterBytes }: Pick<ModelScope, 'graph' | 'builder' | 'parameterBytes'>
 ): NodeParameters | undefined => {
   if (node.parameters.length === 0) return undefined
@@ -63,7 +63,7 @@ export const parameterTensors = (
       groups,
       elements,
       updatedElements,
-      transformable: isWeight && transformable,
+      transformed: isWeight ? transformed : undefined,
       normalisable: isWeight && normalisable,
       learning,
       // Slices of weights are gathered as those of gradients are.

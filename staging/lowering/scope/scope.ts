@@ -1,7 +1,7 @@
 import type { DeviceModel } from '../../devices/device-model'
 import type { Span } from '../../graph/span'
 import type { StepGraph } from '../../graph/step-graph'
-import type { Layout } from '../../kernels/layout'
+import type { Layout, TransformedLayouts } from '../../kernels/layout'
 import type { Buffer, Builder, UnplacedOperand } from '../ir/builder'
 import type { BufferSlot, TileTensor } from '../ir/tile-tensor'
 import type { NodeParameters, ParameterTensor } from './parameter-tensor'
@@ -55,17 +55,8 @@ export interface ModelScope {
 export const wantsGradient = ({ requiresGrad }: Pick<ModelScope, 'requiresGrad'>, { from, to }: Span): boolean =>
   requiresGrad.slice(from + 1, to + 1).some((wanted) => wanted)
 
-/**
- * The layout of weights that are transformed for Winograd, forward or for the gradient of the
- * input.
- */
-export type TransformedLayout = (typeof transformedLayouts)[number]
-
-/** Both of these layouts. */
-export const transformedLayouts = ['winogradForward', 'winogradBackward'] as const
-
 /** Weights transformed for Winograd, each asked for just before it is read. */
-type WinogradWeights = { readonly [L in TransformedLayout]: () => UnplacedOperand } & {
+type WinogradWeights = { readonly [D in keyof TransformedLayouts]: () => UnplacedOperand } & {
   /** Whether what has more channels than a slice is made slice by slice (./weight-slices.ts). */
   readonly inSlices: boolean
 }

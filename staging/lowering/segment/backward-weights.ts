@@ -42,7 +42,7 @@ export const prepareWeights = (backward: SegmentBackward, isKept: boolean): Back
   const inside = createSegmentScope(scope, segment, {
     sums: new Map(),
     castWeights,
-    transforms: { winogradForward: again, winogradBackward: withSourceGradient },
+    transforms: { forward: again, backward: withSourceGradient },
     runs: () => true
   })
   return { inside, backwardWeights: (weight) => shared.get(weight) ?? forBackward(weight) }

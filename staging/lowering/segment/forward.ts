@@ -67,7 +67,7 @@ export const emitForward = (scope: ModelScope, code: SegmentCode, pass: Pass): r
   const inside = createSegmentScope(scope, segment, {
     sums,
     castWeights: castSharedWeights(scope, segment, shared),
-    transforms: { winogradForward: shared, winogradBackward: [] },
+    transforms: { forward: shared, backward: [] },
     runs: pass.runs
   })
   let kept: readonly OpStep[] | undefined

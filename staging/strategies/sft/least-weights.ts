@@ -28,8 +28,8 @@ export const leastWeights = (scope: ModelScope): ((span: Span, variant: Variant)
       gradients: node.statistics === undefined ? own.reduce((sum, { elements }) => sum + alignUp(elements * parameterBytes), 0) : 0,
       isKept: own.some(({ gradient }) => gradient !== undefined),
       direct: isRead ? alignUp(copyBytes(scope, weight, weight.backwardLayout)) : 0,
-      winograd: isRead && weight.transformable ? alignUp(copyBytes(scope, weight, 'winogradBackward')) : 0,
-      slice: isRead && weight.transformable ? alignUp(sliceElements(weight, 'winogradBackward') * parameterBytes) : 0
+      winograd: isRead && weight.transformed !== undefined ? alignUp(copyBytes(scope, weight, weight.transformed.backward)) : 0,
+      slice: isRead && weight.transformed !== undefined ? alignUp(sliceElements(weight, 'backward') * parameterBytes) : 0
     }
   })
   return ({ from, to }, { winograd = [], slicedWinograd = [] }) => {
