@@ -1,4 +1,4 @@
-import { isTransformed, layouts, tileOf, type LargestTile } from './layout'
+import { isTransformed, layouts, tileOf, weightElements, type LargestTile } from './layout'
 import type { ConvolutionKernel } from './kernels'
 
 /** How many tiles of so many results an axis has. */
@@ -87,21 +87,15 @@ const resultsOf = (k: ConvolutionKernel): Results => {
 /** Products of a pair of channels in a kernel by Winograd. */
 export const winogradProducts = (k: ConvolutionKernel): number => tileProducts(resultsOf(k), largestTile(k))
 
-/** Bytes of weights, transformed for tiles of 6x6 results, that caches hold. */
-const cachedBytes = 4 * 2 ** 20
+/** Transformed weights that are at most this share of activations take little time and memory. */
+const fewWeights = 1 / 4
 
 /**
- * What the transformation of a pair of channels for tiles of 6x6 results takes longer than for 4x4,
- * and reading what it makes, where caches do not hold it, in products (native/test/winograd_bench).
+ * The whole tiles to take for a convolution of such results, or for the gradient of its source.
+ * Larger ones have fewer products, but nearly twice the transformed weights.
  */
-const transformedProducts = 1400
-
-/**
- * The whole tiles that take a convolution of such results less time: larger ones have fewer
- * products, but nearly twice the transformed weights.
- */
-export const fasterTile = (results: Results, inChannels: number, outChannels: number): LargestTile => {
-  const isCached = 64 * 4 * inChannels * outChannels <= cachedBytes
-  const saved = tileProducts(results, 4) - tileProducts(results, 6)
-  return saved > (isCached ? 0 : transformedProducts) ? 6 : 4
+export const chooseTile = (results: Results, inChannels: number, outChannels: number): LargestTile => {
+  const weights = weightElements('winograd6Forward', [outChannels, inChannels, 3, 3], 1)
+  const activations = results.batch * results.height * results.width * (inChannels + outChannels)
+  return weights <= fewWeights * activations && tileProducts(results, 6) < tileProducts(results, 4) ? 6 : 4
 }

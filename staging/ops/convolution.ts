@@ -3,7 +3,7 @@ import { imageAccess, type AccessMap } from '../graph/access'
 import type { Node } from '../graph/graph'
 import type { DeviceModel } from '../devices/device-model'
 import { layoutCode, transformedFor, type LargestTile, type Layout } from '../kernels/layout'
-import { fasterTile } from '../kernels/winograd-products'
+import { chooseTile } from '../kernels/winograd-products'
 import type { ConvolutionKernel, Kernel } from '../kernels/kernels'
 import { algorithmWithin, scratchFor } from '../lowering/scope/workspace'
 import { windowFields } from '../kernels/window-fields'
@@ -152,9 +152,9 @@ const winogradTiles = (
   { args, input, output }: Pick<NodeFor<'conv2d'>, 'args' | 'input' | 'output'>
 ): readonly [forward: LargestTile, backward: LargestTile] => {
   const { dilation } = toWindow(args)
-  const faster = ([batch, , height, width]: readonly number[]) =>
-    fasterTile({ batch: batch!, height: height!, width: width!, dilation }, input[1], args.out)
-  return [precision === 'float32' ? 4 : faster(output), faster(input)]
+  const chosen = ([batch, , height, width]: readonly number[]) =>
+    chooseTile({ batch: batch!, height: height!, width: width!, dilation }, input[1], args.out)
+  return [precision === 'float32' ? 4 : chosen(output), chosen(input)]
 }
 
 /** Convolution by windows, with groups and dilation; by Winograd where a plan says so. */
