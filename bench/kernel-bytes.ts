@@ -8,7 +8,7 @@ const bytesAlone = { flopsPerSecond: Infinity, bytesPerSecond: 1000, launchSecon
 /** Bytes that a kernel must read and write once. */
 export const kernelBytes = (kernel: Kernel, precision: 'float32' | 'bf16'): number => {
   if (kernel.kind === 'reorderWeights') {
-    // Transformed by Winograd they are four or seven times as many, which the roofline does not count.
+    // Transformed by Winograd they are four times as many or seven, which the roofline leaves out.
     const { outChannels, inChannels, kernelHeight, kernelWidth, groups } = kernel
     const elements = [kernel.sourceLayout, kernel.destinationLayout].map((layout) =>
       weightElements(layouts[layout]!, [outChannels, inChannels / groups, kernelHeight, kernelWidth], groups)

@@ -2,6 +2,7 @@ import * as t from 'io-ts'
 import type { DeviceModel } from './device-model'
 import { configurationKey } from '../kernels/kernel-configuration'
 import type { FieldType } from '../kernels/kernel-fields'
+import { layouts } from '../kernels/layout'
 import { kernelTable, keyOfKernel, getKernelRow, type Kernel, type KernelKind } from '../kernels/kernels'
 import { milliseconds, rate } from '../decoding/magnitudes'
 
@@ -114,8 +115,11 @@ export interface ProfiledModel extends DeviceModel {
 export const isKernel = (kernel: Readonly<Record<string, unknown>>): kernel is Readonly<Record<string, unknown>> & Kernel => {
   const { kind, ...fields } = kernel
   const known = typeof kind === 'string' && Object.hasOwn(kernelTable, kind) ? getKernelRow(kind as KernelKind).fields : undefined
-  const isField = ([field, type]: readonly [string, FieldType]): boolean =>
-    type === 'numbers' ? Array.isArray(fields[field]) : typeof fields[field] === 'number'
+  const isField = ([field, type]: readonly [string, FieldType]): boolean => {
+    const value = fields[field]
+    if (type === 'numbers') return Array.isArray(value)
+    return typeof value === 'number' && (type !== 'layout' || layouts[value] !== undefined)
+  }
   return known !== undefined && Object.keys(known).length === Object.keys(fields).length && Object.entries(known).every(isField)
 }
 

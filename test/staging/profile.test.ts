@@ -1,6 +1,6 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Kernel, type KernelOf, type Profile, withProfile, referenceModel } from '../../staging'
+import { layouts, type Kernel, type KernelOf, type Profile, withProfile, referenceModel } from '../../staging'
 
 const base = referenceModel('float32')
 
@@ -81,7 +81,17 @@ test("a rectifier's slope makes no other family", () => {
 test('kernels of another version of Tilefold are passed over, and the link is the measured one', () => {
   const old = { kernel: { kind: 'rectifierForward', count: 7 }, milliseconds: 1 }
   const unknown = { kernel: { kind: 'convolve', count: 7 }, milliseconds: 1 }
-  const model = withProfile(base, { ...profileOf([]), kernels: [old, unknown] })
+  const later = {
+    kernel: {
+      kind: 'convolutionForward',
+      ...{ batch: 1, inChannels: 16, inHeight: 8, inWidth: 8, outChannels: 16, outHeight: 8, outWidth: 8, groups: 1 },
+      ...{ kernelHeight: 3, kernelWidth: 3, strideHeight: 1, strideWidth: 1, dilationHeight: 1, dilationWidth: 1 },
+      ...{ padTop: 1, padBottom: 1, padLeft: 1, padRight: 1, algorithm: 0, slope: 1 },
+      ...{ sourceLayout: 0, destinationLayout: 0, weightLayout: layouts.length }
+    },
+    milliseconds: 1
+  }
+  const model = withProfile(base, { ...profileOf([]), kernels: [old, unknown, later] })
   near(ratioOf(model, relu(7)), 1)
   assert.equal(model.linkBytesPerSecond, { toDevice: 3e9, toHost: 4e9 })
 })
