@@ -426,7 +426,7 @@ void testLongPlainSums(Devices& devices, Devices& otherThreads) {
     run(*devices.cpu,
         {KernelKind::reorderWeights, {real(out), real(in), real(rows.kernel), real(columns.kernel), 1, code(plain), code(layout)}},
         {dw.operand(), expected.operand()});
-    // One unit in the last place of each: sums that differ by less may lie on either side of where rounding changes.
+    // One unit in the last place of each, since rounding may part sums that differ by less.
     const double unit = std::numeric_limits<float>::epsilon();
     expectClose(kernel, "weightGradient", found, expected, unit);
     expectClose(kernel, "biasGradient", foundDb, db, unit);

@@ -13,7 +13,7 @@ inline void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // is not the next launch's
   const std::string sentence = std::string("CUDA: ") + what + " failed (" + cudaGetErrorString(status) + ")";
-  if (status == cudaErrorMemoryAllocation) throw NoMemory(sentence + ": give a smaller budget");
+  if (status == cudaErrorMemoryAllocation) throw NoMemory(sentence + ": give a budget, or a smaller one");
   throw Failure(sentence);
 }
 

@@ -10,7 +10,7 @@ void checkDriver(const DriverApi& driver, CUresult status, const char* what) {
   const char* reason = nullptr;
   driver.cuGetErrorString(status, &reason);
   const std::string sentence = std::string("CUDA: ") + what + " failed (" + (reason == nullptr ? "for an unknown reason" : reason) + ")";
-  if (status == CUDA_ERROR_OUT_OF_MEMORY) throw NoMemory(sentence + ": give a smaller budget");
+  if (status == CUDA_ERROR_OUT_OF_MEMORY) throw NoMemory(sentence + ": give a budget, or a smaller one");
   throw Failure(sentence);
 }
 

@@ -22,7 +22,7 @@ MemoryFile::MemoryFile(std::size_t bytes) : bytes_(bytes) {
   if (bytes > 0 && fallocate(descriptor_, 0, 0, static_cast<off_t>(bytes)) != 0) {
     const std::string why = std::strerror(errno);
     close(descriptor_);
-    throw NoMemory("the arena of " + std::to_string(bytes) + " bytes could not be reserved (" + why + "): give a smaller budget");
+    throw NoMemory("the arena of " + std::to_string(bytes) + " bytes could not be reserved (" + why + "): give a budget, or a smaller one");
   }
 }
 
