@@ -1,6 +1,6 @@
 // Every kernel of the CPU device against the reference device on random shapes:
-// cpu_against_reference [cases] [seed] [threads] [isa]. Outputs and scratch start as NaN and have
-// exactly their size, so that a sanitizer sees a step outside.
+// cpu_against_reference [cases] [seed] [threads] [isa, or bf16 for convolutions in it alone]. Outputs
+// and scratch start as NaN and have exactly their size, so that a sanitizer sees a step outside.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -545,14 +545,14 @@ void testBf16Convolutions(int threads, int otherThreads, std::int64_t cases) {
   test(5, 64, 64, axis(7, 1, 1, 1, 0, 0), axis(7, 1, 1, 1, 0, 0));
   test(3, 64, 100, axis(33, 1, 2, 1, 0, 0), axis(34, 1, 2, 1, 0, 0));
   test(1, 96, 64, axis(25, 3, 1, 12, 12, 12), axis(25, 3, 1, 36, 36, 36));
-  test(1, 70, 64, axis(9, 5, 1, 1, 2, 1), axis(1201, 7, 1, 1, 3, 4));
+  test(1, 70, 64, axis(4, 5, 1, 1, 2, 1), axis(1201, 7, 1, 1, 3, 4));
   test(2, 64, 64, axis(23, 3, 3, 2, 0, 2), axis(40, 2, 1, 1, 1, 0));
-  test(1, 64, 350, axis(2, 4, 1, 1, 3, 3), axis(300, 1, 1, 1, 0, 0));
+  test(1, 64, 350, axis(2, 4, 1, 1, 3, 3), axis(150, 1, 1, 1, 0, 0));
   test(2, 64, 80, axis(40, 3, 1, 24, 24, 24), axis(50, 3, 1, 18, 18, 18));
-  test(1, 272, 144, axis(30, 3, 1, 12, 12, 12), axis(31, 3, 1, 12, 12, 12));
-  test(1, 144, 272, axis(30, 3, 1, 12, 12, 12), axis(31, 3, 1, 24, 24, 24));
-  test(1, 64, 64, axis(50, 3, 2, 19, 19, 19), axis(500, 3, 1, 1, 1, 1));
-  test(1, 64, 64, axis(60, 3, 2, 20, 20, 20), axis(300, 3, 1, 9, 9, 9));
+  test(1, 272, 144, axis(15, 3, 1, 12, 12, 12), axis(31, 3, 1, 12, 12, 12));
+  test(1, 144, 272, axis(15, 3, 1, 12, 12, 12), axis(31, 3, 1, 24, 24, 24));
+  test(1, 64, 64, axis(25, 3, 2, 19, 19, 19), axis(500, 3, 1, 1, 1, 1));
+  test(1, 64, 64, axis(30, 3, 2, 20, 20, 20), axis(300, 3, 1, 9, 9, 9));
   test(1, 6200, 16, axis(2, 1, 1, 1, 0, 0), axis(32, 1, 1, 1, 0, 0));
   test(1, 16, 4200, axis(5, 1, 2, 1, 0, 0), axis(120, 2, 2, 1, 1, 1));
   test(1, 4100, 32, axis(4, 1, 1, 1, 0, 0), axis(4, 2, 1, 12, 12, 12));
@@ -903,28 +903,31 @@ int main(int count, char** arguments) {
   const auto argument = [&](int i, std::int64_t otherwise) { return count > i ? std::strtoll(arguments[i], nullptr, 10) : otherwise; };
   const std::int64_t cases = argument(1, 300);
   generator().seed(static_cast<std::uint64_t>(argument(2, 1)));
-  if (count > 4 && std::string(arguments[4]) == "avx2") dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
-  if (count > 4 && std::string(arguments[4]) == "sse41") dnnl::set_max_cpu_isa(dnnl::cpu_isa::sse41);
+  const std::string only = count > 4 ? arguments[4] : "";
+  if (only == "avx2") dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
+  if (only == "sse41") dnnl::set_max_cpu_isa(dnnl::cpu_isa::sse41);
   Devices devices(static_cast<int>(argument(3, 2)));
   Devices otherThreads(devices.threads == 1 ? 3 : 1);
-  if (devices.cpu->activationLayout(64, false) == Layout::nChw16c) testCompiledByLibrary(devices);
-  testNotANumber(devices);
-  testNetworkShapes(devices);
-  testLongSums(devices);
-  testLongPlainSums(devices, otherThreads);
   testBf16Convolutions(devices.threads, otherThreads.threads, cases);
   testBf16Infinities(devices.threads, otherThreads.threads);
   testBf16FewChannels(devices.threads, cases);
-  testLargeWeights(devices);
-  testLargeWinograd(devices);
-  for (std::int64_t i = 0; i < cases && failures < 10; ++i) {
-    testConvolution(devices, randomConvolution());
-    testWinograd(devices, otherThreads);
-    testMaxPool(devices);
-    testNormalisation(devices, otherThreads);
-    testPlainKernels(devices);
-    testClipping(devices);
-    testDropout(devices);
+  if (only != "bf16") {
+    if (devices.cpu->activationLayout(64, false) == Layout::nChw16c) testCompiledByLibrary(devices);
+    testNotANumber(devices);
+    testNetworkShapes(devices);
+    testLongSums(devices);
+    testLongPlainSums(devices, otherThreads);
+    testLargeWeights(devices);
+    testLargeWinograd(devices);
+    for (std::int64_t i = 0; i < cases && failures < 10; ++i) {
+      testConvolution(devices, randomConvolution());
+      testWinograd(devices, otherThreads);
+      testMaxPool(devices);
+      testNormalisation(devices, otherThreads);
+      testPlainKernels(devices);
+      testClipping(devices);
+      testDropout(devices);
+    }
   }
   for (const auto& [name, times] : implementations) std::printf("%6d %s\n", times, name.c_str());
   std::printf(failures == 0 ? "all agree\n" : "%d failures\n", failures);
