@@ -1,6 +1,7 @@
 // Every kernel of the CPU device against the reference device on random shapes:
-// cpu_against_reference [cases] [seed] [threads] [isa, or bf16 for convolutions in it alone]. Outputs
-// and scratch start as NaN and have exactly their size, so that a sanitizer sees a step outside.
+// cpu_against_reference [cases] [seed] [threads] [isa, or bf16 for convolutions in it alone].
+// Outputs and scratch start as NaN and have exactly their size, so that a sanitizer sees a step
+// outside.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

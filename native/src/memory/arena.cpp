@@ -26,7 +26,7 @@ void requireAvailable(std::size_t bytes, const std::string& name, const std::str
   const std::optional<AvailableMemory> available = availableMemory();
   if (available && bytes > available->bytes)
     throw NoMemory("the " + name + " of " + std::to_string(bytes) + " bytes is larger than the " + std::to_string(available->bytes) +
-                   " bytes of memory that are " + available->bound + ": give a smaller " + budget);
+                   " bytes of memory that are " + available->bound + ": give a " + budget + ", or a smaller one");
 }
 
 Arena::Arena(std::size_t bytes, const std::string& name, const std::string& budget) : bytes_(bytes) {
@@ -38,7 +38,7 @@ Arena::Arena(std::size_t bytes, const std::string& name, const std::string& budg
   void* mapping = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED)
     throw NoMemory("the " + name + " of " + std::to_string(bytes) + " bytes could not be mapped (" + std::strerror(errno) +
-                   "): give a smaller " + budget);
+                   "): give a " + budget + ", or a smaller one");
   mapping_ = static_cast<std::byte*>(mapping);
   if (mprotect(mapping_ + rounded, page, PROT_NONE) != 0) {
     const std::string reason = std::strerror(errno);

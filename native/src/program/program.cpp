@@ -118,7 +118,7 @@ Program decodeProgram(const EncodedProgram& encoded, Device& device) {
        {std::tuple("arena", encoded.arenaBytes, "budget"), std::tuple("host pool", encoded.hostBytes, "host budget")})
     if (bytes > static_cast<double>(largestSpace) && bytes <= 0x1p53)
       throw NoMemory("the " + std::string(what) + " of " + std::to_string(static_cast<std::int64_t>(bytes)) +
-                     " bytes is larger than any machine's memory: give a smaller " + budget);
+                     " bytes is larger than any machine's memory: give a " + budget + ", or a smaller one");
   Program program;
   try {
     program = decodeAll(encoded, device);
