@@ -43,7 +43,12 @@ auto forProcessor(Body body, Arguments... arguments) {
   return body(arguments...);
 }
 
-// As forProcessor, of what never runs where loops use AVX-512.
+// As forProcessor, of what runs only where loops use AVX-512, and of what never does there.
+template <class Body, class... Arguments>
+auto forProcessorWithAvx512(Body body, Arguments... arguments) {
+  return body(arguments...);
+}
+
 template <class Body, class... Arguments>
 auto forProcessorWithoutAvx512(Body body, Arguments... arguments) {
   return body(arguments...);

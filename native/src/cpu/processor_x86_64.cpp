@@ -78,15 +78,12 @@ bool multipliesMatrices() {
 }
 
 std::int64_t machineBlock() {
-  static const std::int64_t block = has(dnnl::cpu_isa::avx512_core) ? 16 : 8;
+  static const std::int64_t block = has(dnnl::cpu_isa::avx512_core) && __builtin_cpu_supports("avx512cd") ? 16 : 8;
   return block;
 }
 
 #ifndef TILEFOLD_THIS_PROCESSOR
-bool usesAvx512() {
-  static const bool uses = machineBlock() == 16 && __builtin_cpu_supports("avx512cd");
-  return uses;
-}
+bool usesAvx512() { return machineBlock() == 16; }
 #endif
 
 const char* lackingInstructions() {

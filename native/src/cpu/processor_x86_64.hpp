@@ -29,7 +29,12 @@ auto forProcessor(Body body, Arguments... arguments) {
   return usesAvx512() ? withAvx512(body, arguments...) : withAvx2(body, arguments...);
 }
 
-// As forProcessor, of what never runs where loops use AVX-512.
+// As forProcessor, of what runs only where loops use AVX-512, and of what never does there.
+template <class Body, class... Arguments>
+auto forProcessorWithAvx512(Body body, Arguments... arguments) {
+  return withAvx512(body, arguments...);
+}
+
 template <class Body, class... Arguments>
 auto forProcessorWithoutAvx512(Body body, Arguments... arguments) {
   return withAvx2(body, arguments...);

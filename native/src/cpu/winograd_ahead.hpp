@@ -31,10 +31,10 @@ class Ahead {
       const Place& place = (*tiles_)[done_ % tiles_->count()];
       const std::int64_t channelBlock = channels_.first + done_ / tiles_->count() * channels_.step;
       const TileSize read{tiles_->size().rows + more_, tiles_->size().columns + more_};
-      Pixels<T> window;
+      Pixels<Width, T> window;
       window.find(planes_, pixels_ + planes_.at(place.image, channelBlock), place.y - windows_.padTop, place.x - windows_.padLeft, read,
                   windows_.dilation);
-      window.template prefetch<2>(read);
+      window.template prefetch<2>();
     }
   }
 

@@ -81,15 +81,16 @@ void transformGradients(const Gradient<Width, Largest>& g, const T* gradient, co
   for (std::int64_t v = 0; v < vectors; ++v) {
     alignas(64) float sum[Width] = {};
     const auto at = [&](std::int64_t tile) { return transformed + (tile * vectors + v) * Width; };
-    forEachTile<T>(
-        tiles, tiles.size(),
-        [&](const Place& place, Pixels<T>& from) {
+    forEachTile<Width, T>(
+        tiles,
+        [&](const Place& place, Pixels<Width, T>& from) {
           from.find(g.destination, gradient + g.destination.at(place.image, pair.outBlock + v), place.y, place.x, tiles.size(),
                     g.windows.dilation);
         },
-        [&](std::int64_t tile, const Pixels<T>& from) {
-          from.with(
-              [&](const auto& source) { transformGradient<Width, Largest>(source, tiles.size(), at(tile), layout.positionStride(), sum); });
+        [&](std::int64_t tile, const Pixels<Width, T>& from) {
+          from.with([&](const PixelGrid<const T>& source) {
+            transformGradient<Width, Largest>(source, tiles.size(), at(tile), layout.positionStride(), sum);
+          });
         });
     for (std::int64_t tile = tiles.count(); tile < tiles.groups() * groupTiles; ++tile)
       clear<Width, Largest>(at(tile), layout.positionStride());

@@ -62,8 +62,8 @@ void transformTile(const TileSize& size, Make make, Arguments... arguments) {
 }
 
 // From pixels to points: a vector for each position.
-template <int Width, int Largest, template <int, int> class M, class Source>
-void transformPixels(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride) {
+template <int Width, int Largest, template <int, int> class M, class T>
+void transformPixels(const PixelGrid<const T>& pixels, const TileSize& size, float* transformed, std::int64_t positionStride) {
   transformTile<Width, Largest, M>(
       size,
       [](auto pixels, auto transformed, auto positionStride) TILEFOLD_INLINED {
@@ -103,13 +103,14 @@ TILEFOLD_INLINE void transformRowsOfTaps(const float* weights, std::int64_t coun
 
 }  // namespace
 
-template <int Width, int Largest, class Source>
-void transformWindow(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride) {
+template <int Width, int Largest, class T>
+void transformWindow(const PixelGrid<const T>& pixels, const TileSize& size, float* transformed, std::int64_t positionStride) {
   transformPixels<Width, Largest, PixelsToPoints>(pixels, size, transformed, positionStride);
 }
 
-template <int Width, int Largest, class Source>
-void transformGradient(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride, float* sum) {
+template <int Width, int Largest, class T>
+void transformGradient(const PixelGrid<const T>& pixels, const TileSize& size, float* transformed, std::int64_t positionStride,
+                       float* sum) {
   forWidth<Width>(
       [](auto pixels, auto rows, auto columns, auto sum) TILEFOLD_INLINED {
         Vector<Width> total = at<Width>(sum);
@@ -174,12 +175,9 @@ void restoreTaps(const float* products, std::int64_t positionStride, double* sum
       products, positionStride, sums, tapStride);
 }
 
-#define TILEFOLD_INSTANTIATE_SOURCE(Width, Largest, Source)                                            \
-  template void transformWindow<Width, Largest>(const Source&, const TileSize&, float*, std::int64_t); \
-  template void transformGradient<Width, Largest>(const Source&, const TileSize&, float*, std::int64_t, float*);
-#define TILEFOLD_INSTANTIATE_PIXELS(Width, Largest, T)                 \
-  TILEFOLD_INSTANTIATE_SOURCE(Width, Largest, PixelGrid<const T>)      \
-  TILEFOLD_INSTANTIATE_SOURCE(Width, Largest, PixelAddresses<const T>) \
+#define TILEFOLD_INSTANTIATE_PIXELS(Width, Largest, T)                                                                    \
+  template void transformWindow<Width, Largest>(const PixelGrid<const T>&, const TileSize&, float*, std::int64_t);         \
+  template void transformGradient<Width, Largest>(const PixelGrid<const T>&, const TileSize&, float*, std::int64_t, float*); \
   template void restoreTile<Width, Largest>(const float*, std::int64_t, const Finish&, const TileSize&, const PixelGrid<T>&);
 #define TILEFOLD_INSTANTIATE(Width, Largest)                                                     \
   TILEFOLD_INSTANTIATE_PIXELS(Width, Largest, float)                                             \
@@ -192,6 +190,5 @@ TILEFOLD_INSTANTIATE(16, 4)
 TILEFOLD_INSTANTIATE(16, 6)
 #undef TILEFOLD_INSTANTIATE
 #undef TILEFOLD_INSTANTIATE_PIXELS
-#undef TILEFOLD_INSTANTIATE_SOURCE
 
 }  // namespace tilefold::cpu::winograd

@@ -22,18 +22,12 @@ constexpr std::int64_t maxVectors = Width == 16 ? 4 : 2;
 template <int Width>
 constexpr std::int64_t groupFloats = groupTiles * Width;
 
-// Where the channels of each pixel of a window are: as far apart as they lie in a plane, or each
-// by itself. T: float or Bfloat16, or a constant one.
+// Where the channels of each pixel of a window are. T: float or Bfloat16, or a constant one.
 template <class T>
 struct PixelGrid {
   T* first;
   std::int64_t below, beside;  // elements to the next pixel
   T* operator()(std::int64_t i, std::int64_t j) const { return first + i * below + j * beside; }
-};
-template <class T>
-struct PixelAddresses {
-  T* at[maxStep + 2][maxStep + 2];
-  T* operator()(std::int64_t i, std::int64_t j) const { return at[i][j]; }
 };
 
 // Pixels of a tile's result.
@@ -48,13 +42,14 @@ bool hasPosition(const TileSize& size, std::int64_t position) {
 }
 
 // The window of a tile, which has 2 rows and columns more -> one vector a position,
-// `positionStride` floats apart. Source: a PixelGrid or PixelAddresses, of constants.
-template <int Width, int Largest, class Source>
-void transformWindow(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride);
+// `positionStride` floats apart.
+template <int Width, int Largest, class T>
+void transformWindow(const PixelGrid<const T>& pixels, const TileSize& size, float* transformed, std::int64_t positionStride);
 // A tile of a gradient likewise, by the transpose of `restoreTile`. Adds the pixels to `sum`
 // (`Width` floats).
-template <int Width, int Largest, class Source>
-void transformGradient(const Source& pixels, const TileSize& size, float* transformed, std::int64_t positionStride, float* sum);
+template <int Width, int Largest, class T>
+void transformGradient(const PixelGrid<const T>& pixels, const TileSize& size, float* transformed, std::int64_t positionStride,
+                       float* sum);
 // `count` times 9 taps, a vector each; at a position they lie one after the other.
 template <int Width, int Largest>
 void transformTaps(const float* weights, std::int64_t count, float* transformed, std::int64_t positionStride);

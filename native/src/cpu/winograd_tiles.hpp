@@ -145,15 +145,15 @@ void forEachBlock(const TileGrid& grid, std::int64_t begin, std::int64_t end, st
 
 // Pixels of one block of channels, as far apart as the kernel's taps, at most `window` along each
 // axis; zeros stand for those outside the plane.
-template <class T>
+template <int Width, class T>
 class Pixels {
  public:
-  template <int Width>
   void find(const Planes<Width>& planes, const T* plane, std::int64_t y, std::int64_t x, const TileSize& size, const Dilation& dilation) {
     const std::int64_t below = dilation.rows * planes.rowStride(), beside = dilation.columns * Width;
     const auto isInside = [](std::int64_t first, std::int64_t count, std::int64_t by, std::int64_t extent) {
       return first >= 0 && first + (count - 1) * by < extent;
     };
+    size_ = size;
     isWhole_ = isInside(y, size.rows, dilation.rows, planes.height) && isInside(x, size.columns, dilation.columns, planes.width);
     if (isWhole_) {
       grid_ = {plane + y * planes.rowStride() + x * Width, below, beside};
@@ -164,35 +164,37 @@ class Pixels {
       for (std::int64_t j = 0; j < size.columns; ++j) {
         const std::int64_t row = y + i * dilation.rows, column = x + j * dilation.columns;
         const bool has = row >= 0 && row < planes.height && column >= 0 && column < planes.width;
-        addresses_.at[i][j] = has ? plane + row * planes.rowStride() + column * Width : zeros;
+        addresses_[i][j] = has ? plane + row * planes.rowStride() + column * Width : zeros;
       }
   }
-  // use(PixelGrid) or use(PixelAddresses).
+  // use(PixelGrid): where some are outside, of a copy that lives as long as that.
   template <class Use>
   void with(const Use& use) const {
-    if (isWhole_)
-      use(grid_);
-    else
-      use(addresses_);
+    if (isWhole_) return use(grid_);
+    alignas(64) T copy[most][most][Width];
+    for (std::int64_t i = 0; i < size_.rows; ++i)
+      for (std::int64_t j = 0; j < size_.columns; ++j) std::memcpy(static_cast<void*>(copy[i][j]), addresses_[i][j], sizeof(copy[i][j]));
+    use(PixelGrid<const T>{copy[0][0], most * Width, Width});
   }
   // Each line once, which may hold several pixels, where none is outside. Locality: as of
   // cpu::prefetch.
   template <int Locality>
-  void prefetch(const TileSize& size) const {
+  void prefetch() const {
     constexpr std::int64_t lineElements = 64 / sizeof(T);
     const std::int64_t pixelsOfLine = isWhole_ ? std::max<std::int64_t>(1, lineElements / grid_.beside) : 1;
-    with([&](const auto& pixels) {
-      for (std::int64_t i = 0; i < size.rows; ++i) {
-        for (std::int64_t j = 0; j < size.columns; j += pixelsOfLine) cpu::prefetch<Locality>(pixels(i, j));
-        if (pixelsOfLine > 1) cpu::prefetch<Locality>(pixels(i, size.columns - 1));
-      }
-    });
+    const auto at = [&](std::int64_t i, std::int64_t j) { return isWhole_ ? grid_(i, j) : addresses_[i][j]; };
+    for (std::int64_t i = 0; i < size_.rows; ++i) {
+      for (std::int64_t j = 0; j < size_.columns; j += pixelsOfLine) cpu::prefetch<Locality>(at(i, j));
+      if (pixelsOfLine > 1) cpu::prefetch<Locality>(at(i, size_.columns - 1));
+    }
   }
 
  private:
+  static constexpr std::int64_t most = maxStep + 2;
+  TileSize size_{};
   bool isWhole_ = false;
-  PixelGrid<const T> grid_;
-  PixelAddresses<const T> addresses_;
+  PixelGrid<const T> grid_{};
+  const T* addresses_[most][most];
 };
 
 // Where the transforms of a block's tiles lie: [position][group of tiles][block of channels][tile
@@ -221,15 +223,15 @@ struct Windows {
 
 // Runs use(tile, pixels) for each tile, one at least, whose pixels are found and fetched while the
 // one before is used.
-template <class T, class Find, class Use>
-void forEachTile(const Block& tiles, const TileSize& read, const Find& find, const Use& use) {
-  Pixels<T> pixels[2];
+template <int Width, class T, class Find, class Use>
+void forEachTile(const Block& tiles, const Find& find, const Use& use) {
+  Pixels<Width, T> pixels[2];
   find(tiles[0], pixels[0]);
   for (std::int64_t tile = 0; tile < tiles.count(); ++tile) {
     if (tile + 1 < tiles.count()) {
-      Pixels<T>& next = pixels[(tile + 1) % 2];
+      Pixels<Width, T>& next = pixels[(tile + 1) % 2];
       find(tiles[tile + 1], next);
-      next.template prefetch<3>(read);
+      next.template prefetch<3>();
     }
     use(tile, pixels[tile % 2]);
   }
@@ -241,14 +243,14 @@ template <int Width, int Largest, class T>
 void transformBlock(const Planes<Width>& planes, const T* pixels, const Block& tiles, const Windows& windows, std::int64_t channelBlock,
                     const Transformed<Width, Largest>& layout, std::int64_t layoutBlock, float* transformed) {
   const TileSize size = tiles.size(), read{size.rows + 2, size.columns + 2};
-  forEachTile<T>(
-      tiles, read,
-      [&](const Place& place, Pixels<T>& from) {
+  forEachTile<Width, T>(
+      tiles,
+      [&](const Place& place, Pixels<Width, T>& from) {
         from.find(planes, pixels + planes.at(place.image, channelBlock), place.y - windows.padTop, place.x - windows.padLeft, read,
                   windows.dilation);
       },
-      [&](std::int64_t tile, const Pixels<T>& from) {
-        from.with([&](const auto& source) {
+      [&](std::int64_t tile, const Pixels<Width, T>& from) {
+        from.with([&](const PixelGrid<const T>& source) {
           transformWindow<Width, Largest>(source, size, transformed + layout.at(tile, layoutBlock), layout.positionStride());
         });
       });

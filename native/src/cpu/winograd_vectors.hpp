@@ -24,7 +24,7 @@ TILEFOLD_INLINE void forWidth(Body body, Arguments... arguments) {
   if constexpr (Width == 8)
     forProcessorWithoutAvx512(body, arguments...);
   else
-    forProcessor(body, arguments...);
+    forProcessorWithAvx512(body, arguments...);
 }
 
 }  // namespace tilefold::cpu::winograd
