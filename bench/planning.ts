@@ -3,7 +3,7 @@
  *
  *     npx ts-node bench/planning.ts [--models vgg16,resnet50] [--sizes 512,2048] [--batch 1]
  *         [--budgets 30%,50%,75%,100%] [--strategies auto,sft] [--host-budget 16GiB]
- *         [--device devices/v100-16gb.json] [--threads 2] [--limit 120] [--against FOLDER]
+ *         [--device cpu|devices/v100-16gb.json] [--threads 2] [--limit 120] [--against FOLDER]
  *         [--out results.json]
  *
  * Each cell is planned by a process of its own, as a command is; CPU seconds are the whole
@@ -140,7 +140,7 @@ const main = async (): Promise<void> => {
   const host = values['host-budget'] === undefined ? undefined : sizeOf(values['host-budget'])
   const common = {
     threads: Number(values.threads),
-    ...(device !== undefined && { device: resolve(device) }),
+    ...(device !== undefined && device !== 'cpu' && { device: resolve(device) }),
     ...(host?.kind === 'bytes' && { hostBytes: host.bytes })
   }
   const [models, sizes, budgets, strategies] = [values.models, values.sizes, values.budgets, values.strategies].map((list) =>

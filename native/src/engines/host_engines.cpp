@@ -74,13 +74,14 @@ class HostEngines : public Engines {
     return times;
   }
 
-  // Reads what is larger than the caches, so that a launch finds its operands in memory.
+  // Reads what is larger than the caches, so that a launch finds its operands in memory. Each
+  // thread reads all of it, for it may be on cores that share no cache with another's.
   void sweepCaches() {
     constexpr std::size_t bytes = std::size_t{1} << 26, line = 64;
     if (!swept_) std::memset(swept_.emplace(bytes).data(), 1, bytes);  // pages that are there
     const std::byte* swept = swept_->data();
     unsigned sum = 0;
-#pragma omp parallel for reduction(+ : sum)
+#pragma omp parallel reduction(+ : sum)
     for (std::size_t i = 0; i < bytes; i += line) sum += std::to_integer<unsigned>(swept[i]);
     sweptSum_ = sum;
   }

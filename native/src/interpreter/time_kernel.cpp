@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 
 #include "../engines/engines.hpp"
 #include "../kernels/kernel_fields.hpp"
@@ -22,9 +23,9 @@ struct Enough {
   std::size_t minInRow, maxInRow, maxRows;
 };
 // Of two launches one finds its operands in memory, unless they are warm, and one in the caches,
-// where they fit: in a step weights are in memory, and activations often where the kernel before
-// left them.
-constexpr Enough enoughAtOnce{0, 15, 2, 2, 5};
+// where they fit, unless they are cold: in a step weights are in memory, and activations often
+// where the kernel before left them.
+constexpr Enough enoughAtOnce{0, 15, 2, 2, 5}, enoughCold{0, 15, 1, 1, 5};
 constexpr Enough enoughQueued{0.5, 3, 1, 100, 1000};  // events of a GPU tick in half a microsecond
 
 // In every byte: 0.186 as a float32 or bfloat16, 7e-9 as a float64. Denormal or infinite numbers
@@ -75,14 +76,21 @@ double medianOf(std::vector<double> times) {
 // Whether the kernel before it in a step has mostly just read or written the same.
 bool isWarm(KernelKind kind) { return kind == KernelKind::normaliseForward || kind == KernelKind::normaliseBackward; }
 
-std::vector<double> rowsOf(Engines& engines, CompiledKernel& kernel, const std::vector<Operand>& operands, bool warm) {
-  const Enough& enough = engines.queue() ? enoughQueued : enoughAtOnce;
+// Whether it reads nothing but weights, their gradients and the optimizer's state.
+bool isCold(KernelKind kind) {
+  constexpr KernelKind ofWeights[] = {KernelKind::sgd, KernelKind::adam, KernelKind::reorderWeights, KernelKind::sliceWeights,
+                                      KernelKind::castWeights};
+  return std::find(std::begin(ofWeights), std::end(ofWeights), kind) != std::end(ofWeights);
+}
+
+std::vector<double> rowsOf(Engines& engines, CompiledKernel& kernel, const std::vector<Operand>& operands, KernelKind kind) {
+  const Enough& enough = engines.queue() ? enoughQueued : isCold(kind) ? enoughCold : enoughAtOnce;
   engines.launchTimed(Engine::compute, kernel, operands);
   const double first = engines.launchTimed(Engine::compute, kernel, operands);
   const double launches = std::ceil(enough.rowMilliseconds / std::max(first, 1e-6));
   const std::size_t inRow = std::clamp(static_cast<std::size_t>(launches), enough.minInRow, enough.maxInRow);
   const double rows = std::ceil(enough.milliseconds / std::max(first * static_cast<double>(inRow), 1e-6));
-  return engines.timeRows(kernel, operands, {std::clamp(static_cast<std::size_t>(rows), minRows, enough.maxRows), inRow, warm});
+  return engines.timeRows(kernel, operands, {std::clamp(static_cast<std::size_t>(rows), minRows, enough.maxRows), inRow, isWarm(kind)});
 }
 
 double timeIn(Engines& engines, const Images& images, const Timed& timed, Device& device) {
@@ -122,7 +130,7 @@ double timeIn(Engines& engines, const Images& images, const Timed& timed, Device
       const std::unique_ptr<CompiledKernel> forward = device.compile({KernelKind::maxPoolForward, timed.kernel.fields});
       engines.launchTimed(Engine::compute, *forward, {source, operands[0], operands[1]});
     }
-    std::vector<double> rows = rowsOf(engines, *compiled, operands, isWarm(timed.kernel.kind));
+    std::vector<double> rows = rowsOf(engines, *compiled, operands, timed.kernel.kind);
     engines.end(true);
     return medianOf(std::move(rows));
   } catch (...) {
