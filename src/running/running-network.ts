@@ -134,7 +134,7 @@ const allocateWeights = ({ device, planned: { arenaBytes, staged } }: NetworkOpt
       (available) => available === null || bytes + beside <= available.bytes || beside > available.bytes,
       (available) =>
         inputFailure(
-          `${weights} beside ${beside} of activations, more than the ${available?.bytes} of memory that are ${available?.bound}: give a smaller --budget`
+          `${weights} beside ${beside} of activations, more than the ${available?.bytes} of memory that are ${available?.bound}: give a --budget, or a smaller one`
         )
     ),
     E.chain(() =>

@@ -27,7 +27,7 @@ export const layouts = [
   'Ohwi16o2i',
   'OIhw16i16o2i', // the same in matrices of 32 rows, which AMX multiplies
   'IOhw16o16i2o',
-  'winograd6Forward', // the same transformed to 8 x 8 products of F(6x6, 3x3)
+  'winograd6Forward', // as winogradForward, to 8 x 8 products of F(6x6, 3x3)
   'winograd6Backward'
 ] as const
 

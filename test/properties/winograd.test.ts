@@ -87,7 +87,7 @@ test('random convolutions, sizes and grids: gradients by Winograd are those of t
   let large = 0
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
-      // Of small images no gradient is by tiles of 6x6 results.
+      // Of small images no gradient of inputs is by tiles of 6x6 results.
       const { execution, plans } = randomExecution(seed, seed % 3 === 0 ? { extents: [60, 90] } : {})
       const exact = await gradients({ ...execution, device: 'reference', strategy: 'plain' })
       for (const segments of plans) {
