@@ -161,7 +161,7 @@ void requireWinograd(KernelKind kind, const Convolution& c) {
   const Layout blocked = blockedLayout();
   require(c.sourceLayout == blocked && c.destinationLayout == blocked, std::string("activations in layout ") + layoutInfo(blocked).name);
   if (kind == KernelKind::convolutionForward)
-    require(layoutInfo(c.weightLayout).transformed() && isForward(c.weightLayout), "weights in layout winogradForward or winograd6Forward");
+    require(isForward(c.weightLayout), "weights in layout winogradForward or winograd6Forward");
   else if (kind == KernelKind::convolutionBackwardData)
     require(layoutInfo(c.weightLayout).transformed() && !isForward(c.weightLayout),
             "weights in layout winogradBackward or winograd6Backward");

@@ -10,7 +10,10 @@ namespace {
 // runs: a run's products are summed in float, and from its end on in double, since one float sum
 // over millions of tiles would lose its digits. Where the pairs are few, the runs are cut into
 // parts that threads take side by side; nothing of this depends on the number of threads.
-constexpr std::int64_t blockTiles = 24, maxRunTiles = 1008, minPartTiles = 72;
+constexpr std::int64_t blockTiles = 24, maxRunTiles = 1008;
+// Of about as many pixels.
+template <int Largest>
+constexpr std::int64_t minPartTiles = Largest == 6 ? 36 : 72;
 constexpr std::int64_t maxChunkOuts = 64, maxChunkIns = 64;
 constexpr std::int64_t wantedTasks = 16;
 
@@ -26,7 +29,7 @@ struct Work {
         parts(1),
         chunkOuts(std::min(g.destination.channels, maxChunkOuts)),
         chunkIns(std::min(g.source.channels, maxChunkIns)) {
-    while (2 * parts * pairs() <= wantedTasks && 2 * parts * minPartTiles <= g.grid.count()) parts *= 2;
+    while (2 * parts * pairs() <= wantedTasks && 2 * parts * minPartTiles<Largest> <= g.grid.count()) parts *= 2;
   }
   std::int64_t pairs() const { return outChunks * inChunks; }
   std::int64_t tasks() const { return pairs() * parts; }

@@ -13,7 +13,7 @@ constexpr std::int64_t minStep = 2, maxStep = 6;  // pixels of a tile's result a
 template <int Largest>
 constexpr std::int64_t window = Largest + 2;  // pixels of a whole tile's window
 template <int Largest>
-constexpr std::int64_t positions = window<Largest> * window<Largest>;  // products a tile and pair of channels
+constexpr std::int64_t positions = window<Largest> * window<Largest>;  // of a pair of channels
 constexpr std::int64_t taps = 9;
 constexpr std::int64_t groupTiles = 6;  // tiles that a product takes at once
 // Vectors of result channels that it takes at once: registers hold their sums for all those tiles.

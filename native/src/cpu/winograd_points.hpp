@@ -11,9 +11,9 @@ constexpr int finitePoints = Largest + 1;
 // Infinity comes after them. The usual 1 and 2 (and 1/2) round twice as coarsely, and every
 // constant of the transforms of pixels is still exact.
 template <int Largest>
-constexpr double points[finitePoints<Largest>] = {0, 0.625, -0.625, 1.5, -1.5};
+inline constexpr double points[finitePoints<Largest>] = {0, 0.625, -0.625, 1.5, -1.5};
 template <>
-constexpr double points<6>[7] = {0, 0.625, -0.625, 1.0625, -1.0625, 2, -2};
+inline constexpr double points<6>[7] = {0, 0.625, -0.625, 1.0625, -1.0625, 2, -2};
 
 template <int Rows, int Columns>
 struct Matrix {

@@ -143,7 +143,7 @@ void forEachBlock(const TileGrid& grid, std::int64_t begin, std::int64_t end, st
   }
 }
 
-// Pixels of one block of channels, as far apart as the kernel's taps, at most `window` along each
+// Pixels of one block of channels, as far apart as the kernel's taps, at most `most` along each
 // axis; zeros stand for those outside the plane.
 template <int Width, class T>
 class Pixels {

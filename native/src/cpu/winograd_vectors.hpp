@@ -18,7 +18,7 @@ TILEFOLD_INLINE void put(T* address, const Vector<Width>& value) {
   Lanes<Width>::put(address, value);
 }
 
-// Runs `body` with `arguments` for the processor.
+// Runs `body` with `arguments` for the processor, whose machineBlock() is `Width`.
 template <int Width, class Body, class... Arguments>
 TILEFOLD_INLINE void forWidth(Body body, Arguments... arguments) {
   if constexpr (Width == 8)

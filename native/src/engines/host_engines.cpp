@@ -74,7 +74,7 @@ class HostEngines : public Engines {
     return times;
   }
 
-  // Reads what is larger than the caches, so that a launch finds its operands in memory. Each
+  // Reads what is larger than most caches, so that a launch finds its operands in memory. Each
   // thread reads all of it, for it may be on cores that share no cache with another's.
   void sweepCaches() {
     constexpr std::size_t bytes = std::size_t{1} << 26, line = 64;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <iterator>
 
 #include "../engines/engines.hpp"
 #include "../kernels/kernel_fields.hpp"
@@ -78,9 +77,18 @@ bool isWarm(KernelKind kind) { return kind == KernelKind::normaliseForward || ki
 
 // Whether it reads nothing but weights, their gradients and the optimizer's state.
 bool isCold(KernelKind kind) {
-  constexpr KernelKind ofWeights[] = {KernelKind::sgd, KernelKind::adam, KernelKind::reorderWeights, KernelKind::sliceWeights,
-                                      KernelKind::castWeights};
-  return std::find(std::begin(ofWeights), std::end(ofWeights), kind) != std::end(ofWeights);
+  switch (kind) {
+    case KernelKind::sgd:
+    case KernelKind::adam:
+    case KernelKind::sumSquares:
+    case KernelKind::clipGradient:
+    case KernelKind::reorderWeights:
+    case KernelKind::sliceWeights:
+    case KernelKind::castWeights:
+      return true;
+    default:
+      return false;
+  }
 }
 
 std::vector<double> rowsOf(Engines& engines, CompiledKernel& kernel, const std::vector<Operand>& operands, KernelKind kind) {

@@ -40,7 +40,7 @@ struct LayoutInfo {
   const char* name;
   bool activation, weights;                // what it is legal for; plain serves both
   std::int64_t channels, out, in, groups;  // padded up to these multiples
-  std::int64_t positions = 0;              // of each pair of channels, where transformed for Winograd; else its taps
+  std::int64_t positions = 0;              // of a pair of channels transformed for Winograd; else 0
   bool transformed() const { return positions != 0; }
 };
 
