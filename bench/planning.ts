@@ -129,7 +129,7 @@ const main = async (): Promise<void> => {
       budgets: { type: 'string', default: '30%,50%,75%,100%' },
       strategies: { type: 'string', default: 'auto' },
       'host-budget': { type: 'string' },
-      device: { type: 'string' },
+      device: { type: 'string', default: 'cpu' },
       threads: { type: 'string', default: '2' },
       limit: { type: 'string', default: '120' },
       against: { type: 'string' },
@@ -140,7 +140,7 @@ const main = async (): Promise<void> => {
   const host = values['host-budget'] === undefined ? undefined : sizeOf(values['host-budget'])
   const common = {
     threads: Number(values.threads),
-    ...(device !== undefined && device !== 'cpu' && { device: resolve(device) }),
+    ...(device !== 'cpu' && { device: resolve(device) }),
     ...(host?.kind === 'bytes' && { hostBytes: host.bytes })
   }
   const [models, sizes, budgets, strategies] = [values.models, values.sizes, values.budgets, values.strategies].map((list) =>

@@ -175,8 +175,8 @@ void restoreTaps(const float* products, std::int64_t positionStride, double* sum
       products, positionStride, sums, tapStride);
 }
 
-#define TILEFOLD_INSTANTIATE_PIXELS(Width, Largest, T)                                                                    \
-  template void transformWindow<Width, Largest>(const PixelGrid<const T>&, const TileSize&, float*, std::int64_t);         \
+#define TILEFOLD_INSTANTIATE_PIXELS(Width, Largest, T)                                                                       \
+  template void transformWindow<Width, Largest>(const PixelGrid<const T>&, const TileSize&, float*, std::int64_t);           \
   template void transformGradient<Width, Largest>(const PixelGrid<const T>&, const TileSize&, float*, std::int64_t, float*); \
   template void restoreTile<Width, Largest>(const float*, std::int64_t, const Finish&, const TileSize&, const PixelGrid<T>&);
 #define TILEFOLD_INSTANTIATE(Width, Largest)                                                     \
