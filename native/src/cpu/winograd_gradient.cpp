@@ -22,6 +22,8 @@ struct Work {
   static constexpr std::int64_t outVectors = maxChunkOuts / Width, inBlocks = maxChunkIns / Width;
   std::int64_t outChunks, inChunks, parts;
   std::int64_t chunkOuts, chunkIns;  // channels of a whole chunk
+  bool isOneRun;                     // of each part: its totals are floats then
+  bool writesWeights;                // and need no place of their own, since a vector lies together in the weights
 
   explicit Work(const Gradient<Width, Largest>& g)
       : outChunks(ceilDivide(g.destination.blocks(), outVectors)),
@@ -30,6 +32,8 @@ struct Work {
         chunkOuts(std::min(g.destination.channels, maxChunkOuts)),
         chunkIns(std::min(g.source.channels, maxChunkIns)) {
     while (2 * parts * pairs() <= wantedTasks && 2 * parts * minPartTiles<Largest> <= g.grid.count()) parts *= 2;
+    isOneRun = ceilDivide(g.grid.count(), parts) <= maxRunTiles;
+    writesWeights = parts == 1 && isOneRun && g.laneStride() == 1;
   }
   std::int64_t pairs() const { return outChunks * inChunks; }
   std::int64_t tasks() const { return pairs() * parts; }
@@ -38,31 +42,32 @@ struct Work {
   Transformed<Width, Largest> source() const { return {blockTiles, chunkIns / Width}; }
   Transformed<Width, Largest> gradient() const { return {blockTiles, chunkOuts / Width}; }
   std::int64_t sumStride() const { return matrix() + Width; }
+  // What a thread works in: tiles of both sides, and sums.
+  std::int64_t floats() const { return source().floats() + gradient().floats() + positions<Largest> * sumStride(); }
+  // A part's totals: the bias's [out], then [tap][in][out].
+  std::int64_t totalBytes() const {
+    const std::size_t ofWeight = writesWeights ? 0 : isOneRun ? sizeof(float) : sizeof(double);
+    return chunkOuts * static_cast<std::int64_t>(sizeof(double)) + taps * matrix() * static_cast<std::int64_t>(ofWeight);
+  }
+  std::int64_t totals(int threads) const { return parts == 1 ? threads : tasks(); }
 };
 
-// What one thread works in.
-struct Workspace {
-  float *source, *gradient, *sums;
-  double* totals;  // [tap][in][out], then the bias's [out]
+template <class Total>
+struct Totals {
+  double* bias;
+  Total* weights;
 
   template <int Width, int Largest>
-  static std::int64_t floats(const Work<Width, Largest>& w) {
-    return w.source().floats() + w.gradient().floats() + positions<Largest> * w.sumStride();
-  }
+  Totals(const Work<Width, Largest>& w, std::byte* memory, std::int64_t index)
+      : bias(reinterpret_cast<double*>(memory + index * w.totalBytes())), weights(reinterpret_cast<Total*>(bias + w.chunkOuts)) {}
+};
+
+struct Workspace {
+  float *source, *gradient, *sums;
+
   template <int Width, int Largest>
-  static std::int64_t doubles(const Work<Width, Largest>& w) {
-    return taps * w.matrix() + w.chunkOuts;
-  }
-  template <int Width, int Largest>
-  static std::int64_t bytes(const Work<Width, Largest>& w) {
-    return floats(w) * static_cast<std::int64_t>(sizeof(float)) + doubles(w) * static_cast<std::int64_t>(sizeof(double));
-  }
-  template <int Width, int Largest>
-  Workspace(const Work<Width, Largest>& w, std::byte* memory)
-      : source(reinterpret_cast<float*>(memory + doubles(w) * static_cast<std::int64_t>(sizeof(double)))),
-        gradient(source + w.source().floats()),
-        sums(gradient + w.gradient().floats()),
-        totals(reinterpret_cast<double*>(memory)) {}
+  Workspace(const Work<Width, Largest>& w, float* memory)
+      : source(memory), gradient(source + w.source().floats()), sums(gradient + w.gradient().floats()) {}
 };
 
 // A pair of chunks: where it begins, and its channels.
@@ -101,14 +106,15 @@ void transformGradients(const Gradient<Width, Largest>& g, const T* gradient, co
   }
 }
 
+// Writes the sums of a run's first block, and adds those of others.
 template <int Width, int Largest, class T>
 void addBlock(const Gradient<Width, Largest>& g, const Work<Width, Largest>& w, const GradientOperands<T>& operands, const Pair& pair,
-              const Block& tiles, const std::optional<Block>& next, const Workspace& space) {
+              const Block& tiles, const std::optional<Block>& next, bool isFirst, const Workspace& space, double* biasTotals) {
   const Transformed<Width, Largest> from = w.source(), by = w.gradient();
   const Transformed<Width, Largest> source{from.tiles, pair.ins / Width};  // a smaller last chunk is as dense
   for (std::int64_t block = 0; block < source.blocks; ++block)
     transformBlock(g.source, operands.source, tiles, g.windows, pair.inBlock + block, source, block, space.source);
-  transformGradients(g, operands.destinationGradient, tiles, pair, by, space.gradient, space.totals + taps * w.matrix());
+  transformGradients(g, operands.destinationGradient, tiles, pair, by, space.gradient, biasTotals);
   const std::int64_t vectors = pair.outs / Width;
   Ahead<Width, T> sourceAhead(g.source, operands.source, next, g.windows, 2, {pair.inBlock, source.blocks, 1}, positions<Largest>);
   Ahead<Width, T> gradientAhead(g.destination, operands.destinationGradient, next, {0, 0, g.windows.dilation}, 0,
@@ -116,86 +122,122 @@ void addBlock(const Gradient<Width, Largest>& g, const Work<Width, Largest>& w, 
   for (std::int64_t p = 0; p < positions<Largest>; ++p) {
     sourceAhead.fetchPart();
     gradientAhead.fetchPart();
+    float* sums = space.sums + p * w.sumStride();
     if (hasPosition<Largest>(tiles.size(), p))
-      accumulate<Width>({space.source + p * source.positionStride(), space.gradient + p * by.positionStride(),
-                         space.sums + p * w.sumStride(), tiles.groups(), source.blocks, vectors});
+      accumulate<Width>({space.source + p * source.positionStride(), space.gradient + p * by.positionStride(), sums, tiles.groups(),
+                         source.blocks, vectors, !isFirst});
+    else if (isFirst)
+      std::fill_n(sums, w.matrix(), 0.0F);
   }
 }
 
-template <int Width, int Largest, class T>
-void sumPart(const Gradient<Width, Largest>& g, const Work<Width, Largest>& w, const GradientOperands<T>& operands, const Pair& pair,
-             const Share& tiles, const Workspace& space) {
-  std::fill_n(space.totals, Workspace::doubles(w), 0.0);
-  const std::int64_t runs = ceilDivide(tiles.end - tiles.begin, maxRunTiles);
-  for (std::int64_t run = 0; run < runs; ++run) {
-    const Share share = shareOf(tiles.end - tiles.begin, run, runs);
-    std::fill_n(space.sums, positions<Largest> * w.sumStride(), 0.0F);
-    forEachBlock(g.grid, tiles.begin + share.begin, tiles.begin + share.end, blockTiles,
-                 [&](const Block& block, const std::optional<Block>& next) { addBlock(g, w, operands, pair, block, next, space); });
-    for (std::int64_t vector = 0; vector < pair.ins * pair.outs; vector += Width)
-      restoreTaps<Width, Largest>(space.sums + vector, w.sumStride(), space.totals + vector, w.matrix());
-  }
-}
-
-// totals[tap][in][out] of a pair to the weights' own layout.
-template <int Width, int Largest, class Total>
-void storeWeights(const WeightStrides& to, const Work<Width, Largest>& w, const Pair& pair, const Total& total, float* weights) {
-  for (std::int64_t first = 0; first < pair.outs; first += Width) {
-    // The layout is plain or in blocks of `Width` outputs, so these are equally far apart.
-    const std::int64_t out = to.out(pair.outBlock * Width + first), laneStride = to.out(pair.outBlock * Width + first + 1) - out;
-    for (std::int64_t i = 0; i < pair.ins; ++i) {
-      const std::int64_t in = to.in(pair.inBlock * Width + i);
-      for (std::int64_t tap = 0; tap < taps; ++tap) {
-        float* weight = weights + out + in + tap * to.tapStride;
-        const std::int64_t from = tap * w.matrix() + i * pair.outs + first;
-        if (laneStride == 1)
-          for (std::int64_t lane = 0; lane < Width; ++lane) weight[lane] = static_cast<float>(total(from + lane));
-        else
-          for (std::int64_t lane = 0; lane < Width; ++lane) weight[lane * laneStride] = static_cast<float>(total(from + lane));
-      }
-    }
-  }
+// The weight of a pair's first tap, input channel i and output channel `out`.
+template <int Width, int Largest>
+std::int64_t weightAt(const Gradient<Width, Largest>& g, const Pair& pair, std::int64_t i, std::int64_t out) {
+  return g.weights.out(pair.outBlock * Width + out) + g.weights.in(pair.inBlock * Width + i);
 }
 
 template <int Width, int Largest, class T, class Total>
-void store(const Gradient<Width, Largest>& g, const Work<Width, Largest>& w, const GradientOperands<T>& operands, const Pair& pair,
-           const Total& total) {
-  storeWeights(g.weights, w, pair, total, operands.weightGradient);
-  if (operands.biasGradient == nullptr || pair.inBlock != 0) return;
-  for (std::int64_t o = 0; o < pair.outs; ++o)
-    operands.biasGradient[pair.outBlock * Width + o] = static_cast<float>(total(taps * w.matrix() + o));
+void sumPart(const Gradient<Width, Largest>& g, const Work<Width, Largest>& w, const GradientOperands<T>& operands, const Pair& pair,
+             const Share& tiles, const Workspace& space, const Totals<Total>& totals) {
+  std::fill_n(totals.bias, w.chunkOuts, 0.0);
+  if (!w.isOneRun) std::fill_n(totals.weights, taps * w.matrix(), Total(0));
+  const std::int64_t runs = ceilDivide(tiles.end - tiles.begin, maxRunTiles);
+  for (std::int64_t run = 0; run < runs; ++run) {
+    const Share share = shareOf(tiles.end - tiles.begin, run, runs);
+    bool isFirst = true;
+    forEachBlock(g.grid, tiles.begin + share.begin, tiles.begin + share.end, blockTiles,
+                 [&](const Block& block, const std::optional<Block>& next) {
+                   addBlock(g, w, operands, pair, block, next, isFirst, space, totals.bias);
+                   isFirst = false;
+                 });
+    for (std::int64_t i = 0; i < pair.ins; ++i)
+      for (std::int64_t first = 0; first < pair.outs; first += Width) {
+        const std::int64_t vector = i * pair.outs + first;
+        if (w.writesWeights)
+          restoreTaps<Width, Largest>(space.sums + vector, w.sumStride(), operands.weightGradient + weightAt(g, pair, i, first),
+                                      g.weights.tapStride);
+        else
+          restoreTaps<Width, Largest>(space.sums + vector, w.sumStride(), totals.weights + vector, w.matrix());
+      }
+  }
+}
+
+// Sums over all parts, from the first one's on, of `count` totals.
+template <int Width, int Largest, class Total, class Of>
+void addParts(const Work<Width, Largest>& w, std::byte* memory, std::int64_t first, std::int64_t count, const Of& of, double* sums) {
+  std::fill_n(sums, count, 0.0);
+  for (std::int64_t part = 0; part < w.parts; ++part) {
+    const auto* from = of(Totals<Total>(w, memory, first + part));
+    for (std::int64_t i = 0; i < count; ++i) sums[i] += static_cast<double>(from[i]);
+  }
+}
+
+// The totals of one of a pair's input channels to the weights' own layout.
+template <int Width, int Largest, class Total>
+void storeChannel(const Gradient<Width, Largest>& g, const Work<Width, Largest>& w, const Pair& pair, std::int64_t i, std::byte* memory,
+                  std::int64_t firstPart, float* weights) {
+  const std::int64_t laneStride = g.laneStride();
+  for (std::int64_t first = 0; first < pair.outs; first += Width)
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      double sums[Width];
+      addParts<Width, Largest, Total>(
+          w, memory, firstPart, Width,
+          [&](const Totals<Total>& totals) { return totals.weights + tap * w.matrix() + i * pair.outs + first; }, sums);
+      float* weight = weights + weightAt(g, pair, i, first) + tap * g.weights.tapStride;
+      if (laneStride == 1)
+        for (std::int64_t lane = 0; lane < Width; ++lane) weight[lane] = static_cast<float>(sums[lane]);
+      else
+        for (std::int64_t lane = 0; lane < Width; ++lane) weight[lane * laneStride] = static_cast<float>(sums[lane]);
+    }
+}
+
+template <int Width, int Largest, class Total>
+void storeBias(const Work<Width, Largest>& w, const Pair& pair, std::byte* memory, std::int64_t firstPart, float* biasGradient) {
+  if (biasGradient == nullptr || pair.inBlock != 0) return;
+  double sums[maxChunkOuts];
+  addParts<Width, Largest, Total>(w, memory, firstPart, pair.outs, [](const Totals<Total>& totals) { return totals.bias; }, sums);
+  for (std::int64_t out = 0; out < pair.outs; ++out) biasGradient[pair.outBlock * Width + out] = static_cast<float>(sums[out]);
+}
+
+template <int Width, int Largest, class T, class Total>
+void sumAll(const Gradient<Width, Largest>& g, const Work<Width, Largest>& w, int threads, const GradientOperands<T>& operands) {
+  std::byte* memory = operands.scratch + threads * w.floats() * static_cast<std::int64_t>(sizeof(float));
+  const auto store = [&](const Pair& pair, std::int64_t i, std::int64_t firstPart) {
+    if (i == 0) storeBias<Width, Largest, Total>(w, pair, memory, firstPart, operands.biasGradient);
+    if (!w.writesWeights) storeChannel<Width, Largest, Total>(g, w, pair, i, memory, firstPart, operands.weightGradient);
+  };
+  parallelFor(w.tasks(), [&](std::int64_t task) {
+    const Pair pair(g, w, task / w.parts);
+    const Workspace space(w, reinterpret_cast<float*>(operands.scratch) + omp_get_thread_num() * w.floats());
+    const std::int64_t part = w.parts == 1 ? omp_get_thread_num() : task;
+    sumPart(g, w, operands, pair, shareOf(g.grid.count(), task % w.parts, w.parts), space, Totals<Total>(w, memory, part));
+    if (w.parts > 1) return;
+    for (std::int64_t i = 0; i < pair.ins; ++i) store(pair, i, part);
+  });
+  if (w.parts == 1) return;
+  parallelFor(w.pairs() * w.chunkIns, [&](std::int64_t index) {
+    const Pair pair(g, w, index / w.chunkIns);
+    if (index % w.chunkIns < pair.ins) store(pair, index % w.chunkIns, index / w.chunkIns * w.parts);
+  });
 }
 
 }  // namespace
 
-// Workspaces, then the totals of each task where tasks are parts of a sum.
+// Workspaces, then totals.
 template <int Width, int Largest>
 std::int64_t gradientScratchBytes(const Gradient<Width, Largest>& g, int threads) {
   const Work<Width, Largest> w(g);
-  const std::int64_t kept = w.parts == 1 ? 0 : w.tasks() * Workspace::doubles(w) * static_cast<std::int64_t>(sizeof(double));
-  return threads * Workspace::bytes(w) + kept;
+  return threads * w.floats() * static_cast<std::int64_t>(sizeof(float)) + w.totals(threads) * w.totalBytes();
 }
 
 template <int Width, int Largest, class T>
 void weightGradient(const Gradient<Width, Largest>& g, int threads, const GradientOperands<T>& operands) {
   const Work<Width, Largest> w(g);
-  double* kept = reinterpret_cast<double*>(operands.scratch + threads * Workspace::bytes(w));
-  parallelFor(w.tasks(), [&](std::int64_t task) {
-    const Pair pair(g, w, task / w.parts);
-    Workspace space(w, operands.scratch + omp_get_thread_num() * Workspace::bytes(w));
-    if (w.parts > 1) space.totals = kept + task * Workspace::doubles(w);
-    sumPart(g, w, operands, pair, shareOf(g.grid.count(), task % w.parts, w.parts), space);
-    if (w.parts == 1) store(g, w, operands, pair, [&](std::int64_t i) { return space.totals[i]; });
-  });
-  if (w.parts == 1) return;
-  parallelFor(w.pairs(), [&](std::int64_t index) {
-    const double* first = kept + index * w.parts * Workspace::doubles(w);
-    store(g, w, operands, Pair(g, w, index), [&](std::int64_t i) {
-      double sum = 0;
-      for (std::int64_t part = 0; part < w.parts; ++part) sum += first[part * Workspace::doubles(w) + i];
-      return sum;
-    });
-  });
+  if (w.isOneRun)
+    sumAll<Width, Largest, T, float>(g, w, threads, operands);
+  else
+    sumAll<Width, Largest, T, double>(g, w, threads, operands);
 }
 
 #define TILEFOLD_INSTANTIATE(Width, Largest)                                                          \

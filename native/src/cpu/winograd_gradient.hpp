@@ -13,6 +13,8 @@ struct Gradient {
   Windows windows;  // of the source
   TileGrid grid;    // of the destination
   WeightStrides weights;
+  // How far apart the outputs of a vector are: the layout is plain or in blocks of `Width` outputs.
+  std::int64_t laneStride() const { return weights.out(1) - weights.out(0); }
 };
 
 template <int Width, int Largest>

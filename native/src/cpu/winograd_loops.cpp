@@ -161,15 +161,18 @@ void restoreTile(const float* products, std::int64_t positionStride, const Finis
       size.rows, size.columns, finish.slope, pixels);
 }
 
-template <int Width, int Largest>
-void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride) {
+template <int Width, int Largest, class T>
+void restoreTaps(const float* products, std::int64_t positionStride, T* sums, std::int64_t tapStride) {
   forWidth<Width>(
       [](auto products, auto positionStride, auto sums, auto tapStride) TILEFOLD_INLINED {
         transformBothWays<Width, PointsToTaps<Largest>>(
             [=](int i, int j) TILEFOLD_INLINED { return Vector<Width>(at<Width>(products + (i * window<Largest> + j) * positionStride)); },
             [=](int i, int j, const Vector<Width>& value) TILEFOLD_INLINED {
-              double* sum = sums + (i * 3 + j) * tapStride;
-              for (int lane = 0; lane < Width; ++lane) sum[lane] += static_cast<double>(value[lane]);
+              T* sum = sums + (i * 3 + j) * tapStride;
+              if constexpr (std::is_same_v<T, float>)
+                put<Width>(sum, value);
+              else
+                for (int lane = 0; lane < Width; ++lane) sum[lane] += static_cast<double>(value[lane]);
             });
       },
       products, positionStride, sums, tapStride);
@@ -183,7 +186,8 @@ void restoreTaps(const float* products, std::int64_t positionStride, double* sum
   TILEFOLD_INSTANTIATE_PIXELS(Width, Largest, float)                                             \
   TILEFOLD_INSTANTIATE_PIXELS(Width, Largest, Bfloat16)                                          \
   template void transformTaps<Width, Largest>(const float*, std::int64_t, float*, std::int64_t); \
-  template void restoreTaps<Width, Largest>(const float*, std::int64_t, double*, std::int64_t);
+  template void restoreTaps<Width, Largest>(const float*, std::int64_t, double*, std::int64_t);   \
+  template void restoreTaps<Width, Largest>(const float*, std::int64_t, float*, std::int64_t);
 TILEFOLD_INSTANTIATE(8, 4)
 TILEFOLD_INSTANTIATE(8, 6)
 TILEFOLD_INSTANTIATE(16, 4)

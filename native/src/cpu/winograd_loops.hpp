@@ -62,9 +62,10 @@ struct Finish {
 template <int Width, int Largest, class T>
 void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, const TileSize& size,
                  const PixelGrid<T>& pixels);
-// Products at the positions -> 9 taps, added in double: sums[tap * tapStride + lane].
-template <int Width, int Largest>
-void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride);
+// Products at the positions -> 9 taps, sums[tap * tapStride + lane]: written as floats, added as
+// doubles.
+template <int Width, int Largest, class T>
+void restoreTaps(const float* products, std::int64_t positionStride, T* sums, std::int64_t tapStride);
 
 // At one position: result[tile][vector][Width] = sum over channels c of operand(tile, c) *
 // weights[c][vector][Width]. Operands are in groups of 6 tiles: [group][channel block][tile of
@@ -78,13 +79,14 @@ struct Product {
 template <int Width>
 void multiply(const Product& product);
 
-// At one position: result[c][vector][Width] += sum over tiles of operand(tile, c) *
-// gradient[tile][vector][Width]; the sum is formed first.
+// At one position: result[c][vector][Width] = sum over tiles of operand(tile, c) *
+// gradient[tile][vector][Width], added to what is there if it `adds`; the sum is formed first.
 struct GradientProduct {
   const float *operand, *gradient;
   float* result;
   std::int64_t groups, blocks;
   std::int64_t vectors;
+  bool adds;
 };
 template <int Width>
 void accumulate(const GradientProduct& product);

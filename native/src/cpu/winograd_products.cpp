@@ -70,7 +70,7 @@ TILEFOLD_INLINE void accumulateBy(const GradientProduct& product, std::int64_t f
       for (int channel = 0; channel < channels; ++channel)
         for (int v = 0; v < Vectors; ++v) {
           float* to = result + channel * stride + v * Width;
-          put<Width>(to, at<Width>(to) + sums[channel][v]);
+          put<Width>(to, product.adds ? at<Width>(to) + sums[channel][v] : sums[channel][v]);
         }
     }
 }
