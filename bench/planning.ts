@@ -113,8 +113,8 @@ const summary = (title: string, outcomes: readonly Outcome[]): string => {
   )
   const ratios = results.flatMap(({ planned }) => (planned === null ? [] : [planned.milliseconds / planned.lowerBoundMilliseconds]))
   const mean = ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length
-  const quality = `${mean.toFixed(3)} of the bound on average, ${Math.max(...ratios).toFixed(3)} at most`
-  return `${title}: ${results.length} of ${outcomes.length} cells, ${ratios.length} fit, ${quality}; ${cpu}; ${wall}`
+  const quality = ratios.length === 0 ? '' : `, ${mean.toFixed(3)} of the bound on average, ${Math.max(...ratios).toFixed(3)} at most`
+  return `${title}: ${results.length} of ${outcomes.length} cells, ${ratios.length} fit${quality}; ${cpu}; ${wall}`
 }
 
 /** torchvision's pooling branch of DeepLab normalises one value a channel: it needs two images. */

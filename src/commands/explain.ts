@@ -9,7 +9,7 @@ import { libraryFunction } from '../options/decode-options'
 import { checkAddonToPlan } from '../plans/check-addon'
 import { type ExplainedPlan, type ExplanationReport, explanationReport } from '../plans/explanation-report'
 import { type DecideInTurn, decideOnRanks } from '../plans/decide-on-ranks'
-import { imageSource, planRequest, stagingFailure } from '../plans/plan-network'
+import { imageSource, planFailure, planRequest } from '../plans/plan-network'
 import { prepareGraph } from '../plans/prepare-graph'
 import { rankReport } from '../plans/rank-report'
 import { resolveSetup } from '../plans/resolve-setup'
@@ -48,8 +48,8 @@ export const makeExplanation: (options: ExplainOptions) => Outcome<ExplainedPlan
         ? undefined
         : planWithin(decideOnRanks(built, objective, options, { ...pickWatching(options), known: device }), strategy)
     ),
-    TE.bind('explanation', ({ built: { graph }, request, within }) =>
-      pipe(TE.fromEither(explainGraph(graph, request, within)), TE.mapLeft(stagingFailure))
+    TE.bind('explanation', ({ built: { graph, setup }, request, within }) =>
+      pipe(TE.fromEither(explainGraph(graph, request, within)), TE.mapLeft(planFailure(setup)))
     ),
     TE.chainFirst(({ explanation, request }) =>
       writeReport(options.report, () => explanationPage(explanation, explanation.program(), request))

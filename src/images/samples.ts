@@ -76,6 +76,10 @@ export const isStoredTiff = ({ bits, sampleFormats, channels, photometric = 1 }:
 const samplesText = ({ elementType, channels }: Samples): string =>
   `${channels} ${channels === 1 ? 'channel' : 'channels'} of ${elementType}`
 
+/** How to name more bands than an image has. */
+const repeated = (stored: Samples, channels: number): string =>
+  stored.channels < channels ? `, which may repeat, such as ${Array.from({ length: channels }, () => 1).join(',')}` : ''
+
 /** The bands that are asked for, or all; as many as the network has channels. */
 const chooseBands = (path: string, stored: Samples, { bands, channels }: Reading): E.Either<Failure, Samples> => {
   const fail = (fault: string): E.Either<Failure, never> => E.left(inputFailure(`the image ${path} has ${samplesText(stored)} ${fault}`))
@@ -84,7 +88,7 @@ const chooseBands = (path: string, stored: Samples, { bands, channels }: Reading
   const chosen = bands?.map((band) => band - 1) ?? Array.from({ length: stored.channels }, (_, band) => band)
   if (channels !== undefined && chosen.length !== channels)
     return bands === undefined
-      ? fail(`where the network reads ${channels}: give --bands with ${channels} of them, or another --input`)
+      ? fail(`where the network reads ${channels}: give --bands with ${channels} of them${repeated(stored, channels)}, or another --input`)
       : fail(`of which --bands names ${chosen.length} where the network reads ${channels}: name as many, or give another --input`)
   return E.right({ ...stored, channels: chosen.length, bands: chosen })
 }

@@ -86,6 +86,16 @@ export const stagingFailure = ({ code, message, smallestFeasibleBudgetBytes }: S
   ...(smallestFeasibleBudgetBytes === undefined ? {} : { smallestFeasibleBudgetBytes })
 })
 
+/** As stagingFailure; what is wrong with the decisions of a plan's file names that. */
+export const planFailure =
+  ({ plan, planPath }: Pick<Setup, 'plan' | 'planPath'>) =>
+  (error: StagingError): Failure =>
+    stagingFailure(
+      plan === undefined || planPath === undefined || error.code !== 'input'
+        ? error
+        : { ...error, message: `the plan ${planPath}: ${error.message}` }
+    )
+
 const asBudget = (size: Size): Budget => (size.kind === 'bytes' ? { bytes: size.bytes } : { fractionOfPlain: size.fraction })
 
 /**
@@ -159,13 +169,15 @@ const withNetwork = (device: ProfiledModel, objective: Objective, setup: Setup):
  * The plan of a setup's file, once it is known to be for this graph. Its own peak matters only
  * under its own budget.
  */
-const givenPlan = ({ model, input, plan, budget }: Setup, graph: Graph): E.Either<Failure, Plan | undefined> =>
-  plan === undefined
+const givenPlan = (setup: Setup, graph: Graph): E.Either<Failure, Plan | undefined> => {
+  const { model, input, plan, budget } = setup
+  return plan === undefined
     ? E.right(undefined)
     : pipe(
         checkPlanFile(graph, input ?? model.input, budget === undefined ? plan : { ...plan, budget: null, peak: Number.MAX_SAFE_INTEGER }),
-        E.mapLeft(stagingFailure)
+        E.mapLeft(planFailure(setup))
       )
+}
 
 /** Milliseconds of the proof that a Program may run; one that may not is a bug of the planner's. */
 const verifyProgram = ({ graph, program }: Staged): E.Either<Failure, number> => {
@@ -268,7 +280,7 @@ export const planNetwork = (built: SetupGraph, watching: Watching = {}): E.Eithe
   return pipe(
     E.Do,
     E.bind('request', () => planRequest(built, watching)),
-    E.bind('staged', ({ request }) => E.mapLeft(stagingFailure)(stageGraph(graph, request))),
+    E.bind('staged', ({ request }) => E.mapLeft(planFailure(setup))(stageGraph(graph, request))),
     E.bind('change', ({ staged }) => describeChange(setup, staged)),
     E.bind('planningMilliseconds', () => E.right(performance.now() - started)),
     E.bind('verifiedMilliseconds', ({ staged }) => verifyProgram(staged)),

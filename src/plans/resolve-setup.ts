@@ -84,7 +84,7 @@ const loadParts = (options: SetupChoices, classesOfData?: number): Outcome<Parts
       const fields = {
         device,
         ...present({ precision, strategy, threads, exactKernels, measure, plan, budget, hostBudget, hostBandwidth, network, placement }),
-        ...present({ planNotice: loaded.notice })
+        ...present({ planPath: typeof options.plan === 'string' ? options.plan : undefined, planNotice: loaded.notice })
       }
       return { model, plan, fields }
     })

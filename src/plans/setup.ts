@@ -19,6 +19,8 @@ export interface Setup {
    * given here.
    */
   readonly plan?: PlanFile
+  /** The path of the plan's file, for messages. */
+  readonly planPath?: string
   /** A sentence on the plan's file, for people. */
   readonly planNotice?: string
   /** Unlimited where absent. */

@@ -12,7 +12,7 @@ import {
   stageGraph
 } from '../../staging'
 import type { Failure } from '../failure'
-import { type SetupGraph, planRequest, stagingFailure } from './plan-network'
+import { type SetupGraph, planFailure, planRequest } from './plan-network'
 import { launchCounts } from './program-statistics'
 import type { RunnableSetup } from './setup'
 import { pickWatching, type Watching } from './watching'
@@ -62,7 +62,7 @@ export const launchedKernels = (
               E.map((others) => [one, ...others])
             )
           ),
-          E.mapLeft(stagingFailure)
+          E.mapLeft(planFailure(setup))
         )
       )
     )

@@ -274,9 +274,15 @@ test('what is wrong with a plan is one sentence, and exit status 2', async () =>
     assert.match(planned.left.message, sentence)
     assert.is(planned.left.code, 'input')
   }
-  for (const [file, sentence] of [cases[0]!, cases[3]!, cases[8]!]) {
+  for (const [file, sentence, isDecoded] of [
+    [...cases[0]!, false],
+    [...cases[3]!, false],
+    [...cases[8]!, true]
+  ] as const) {
     const [status, said] = await refusal('plan', smallModel, '--plan', file)
-    assert.match(said.trimEnd(), sentence)
+    const named = `the plan ${file}: `
+    assert.is(said.startsWith(named), isDecoded, said)
+    assert.match(isDecoded ? said.slice(named.length).trimEnd() : said.trimEnd(), sentence)
     assert.is(status, 2)
   }
 })
@@ -405,18 +411,18 @@ test('a plan names its convolutions by Winograd, --exact-kernels refuses them, a
   const first = writePlan('first.json', { ...written, segments: [{ ...segment, winograd: ['features.0'] }] })
   const wrong = [
     [
-      /^segment 0\.\.\d+: features\.3 runs by Winograd, which rounds differently; .* leave out --exact-kernels\.$/m,
+      /^the plan .*\.json: segment 0\.\.\d+: features\.3 runs by Winograd, which rounds differently; .* leave out --exact-kernels\.$/m,
       at('fast.json'),
       '--exact-kernels'
     ],
     [
-      /^segment 0\.\.\d+: the reference device has no Winograd for features\.3 \(conv2d 128 k3 p1\); /,
+      /^the plan .*\.json: segment 0\.\.\d+: the reference device has no Winograd for features\.3 \(conv2d 128 k3 p1\); /,
       at('fast.json'),
       '--device',
       'reference'
     ],
-    [/^segment 0\.\.\d+: the cpu device has no Winograd for features\.0 \(conv2d 64 k3 p1\); /, first],
-    [/^segment 0\.\.\d+: winograd: there is no layer features\.99\.$/m, elsewhere]
+    [/^the plan .*\.json: segment 0\.\.\d+: the cpu device has no Winograd for features\.0 \(conv2d 64 k3 p1\); /, first],
+    [/^the plan .*\.json: segment 0\.\.\d+: winograd: there is no layer features\.99\.$/m, elsewhere]
   ] as const
   const cases = wrong.flatMap(([sentence, ...args]) =>
     ['plan', 'explain', 'bench'].map((command) => ({ sentence, args: [command, ...model, '--threads', '2', '--plan', ...args] }))
