@@ -393,9 +393,10 @@ void testLongSums(Devices& devices) {
   expectClose(kernel, "biasGradient", foundDb, db, 5e-7);
 }
 
-// Of plain sources, which have loops of their own: sums so long that oneDNN's would keep four
-// digits, wide windows, rows that are dilated or outside. The same bits for any number of threads.
-void testLongPlainSums(Devices& devices, Devices& otherThreads) {
+// Of plain sources and of blocks, which have loops of our own: sums so long that oneDNN's would keep
+// four digits, wide windows, rows that are dilated or outside. The same bits for any number of
+// threads.
+void testLongDirectSums(Devices& devices, Devices& otherThreads) {
   const auto plain = Layout::plain, blocked = devices.cpu->activationLayout(64, false);
   const auto axis = [](std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t before) {
     const std::int64_t after = before == 0 ? 0 : before - 1;
@@ -407,18 +408,20 @@ void testLongPlainSums(Devices& devices, Devices& otherThreads) {
     Buffer x = random(source.elements(plain)), dy = random(destination.elements(plain));
     for (Buffer* buffer : {&x, &dy})
       for (std::size_t i = 0; i < buffer->size(); ++i) buffer->data()[i] = std::fabs(buffer->data()[i]);
+    const Layout read = in < 16 ? plain : blocked;
     const std::int64_t weightCount = in * out * rows.kernel * columns.kernel;
     Buffer dw(weightCount * sizeof(float)), db(out * sizeof(float));
     run(*devices.reference, convolution.kernel(KernelKind::convolutionBackwardWeights, plain, plain, plain),
         {x.operand(), dy.operand(), dw.operand(), db.operand(), {}});
+    const Buffer readX = reordered(*devices.cpu, source, x, plain, read);
     const Buffer blockedDy = reordered(*devices.cpu, destination, dy, plain, blocked);
-    const auto layout = devices.cpu->weightLayouts(convolution.kernel(KernelKind::convolutionForward, plain, blocked, plain)).forward;
-    const Kernel kernel = convolution.kernel(KernelKind::convolutionBackwardWeights, plain, blocked, layout);
+    const auto layout = devices.cpu->weightLayouts(convolution.kernel(KernelKind::convolutionForward, read, blocked, plain)).forward;
+    const Kernel kernel = convolution.kernel(KernelKind::convolutionBackwardWeights, read, blocked, layout);
     const auto gradientOf = [&](Devices& of) {
       Buffer found(static_cast<std::size_t>(weightElements(layout, out, in, rows.kernel, columns.kernel, 1)) * sizeof(float));
       Buffer foundDb(db.size() * sizeof(float));
       const Buffer scratch(of.cpu->scratchBytes(kernel));
-      runCpu(of, kernel, {x.operand(), blockedDy.operand(), found.operand(), foundDb.operand(), scratch.operand()});
+      runCpu(of, kernel, {readX.operand(), blockedDy.operand(), found.operand(), foundDb.operand(), scratch.operand()});
       return std::pair(std::move(found), std::move(foundDb));
     };
     const auto [found, foundDb] = gradientOf(devices);
@@ -441,6 +444,10 @@ void testLongPlainSums(Devices& devices, Devices& otherThreads) {
   test(3, 2, 5, axis(80, 4, 3, 1, 0), axis(301, 11, 4, 1, 2));
   test(1, 3, 40, axis(300, 1, 1, 1, 0), axis(300, 1, 1, 1, 0));
   test(1, 2, 33, axis(9, 2, 1, 1, 0), axis(600, 6, 1, 1, 2));
+  test(1, 40, 72, axis(260, 3, 2, 1, 1), axis(200, 3, 2, 1, 1));
+  test(2, 32, 16, axis(80, 3, 1, 24, 24), axis(80, 3, 1, 24, 24));
+  test(1, 150, 300, axis(160, 3, 2, 1, 1), axis(130, 2, 1, 1, 0));
+  test(1, 16, 33, axis(200, 5, 3, 1, 0), axis(301, 2, 1, 1, 0));
 }
 
 Buffer randomBf16(std::int64_t count) {
@@ -917,7 +924,7 @@ int main(int count, char** arguments) {
     testNotANumber(devices);
     testNetworkShapes(devices);
     testLongSums(devices);
-    testLongPlainSums(devices, otherThreads);
+    testLongDirectSums(devices, otherThreads);
     testLargeWeights(devices);
     testLargeWinograd(devices);
     for (std::int64_t i = 0; i < cases && failures < 10; ++i) {

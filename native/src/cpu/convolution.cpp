@@ -2,6 +2,7 @@
 
 #include "amx_convolution.hpp"
 #include "amx_correlation.hpp"
+#include "block_weight_gradient.hpp"
 #include "convolution_blocks.hpp"
 #include "convolution_direct.hpp"
 #include "convolution_strips.hpp"
@@ -93,6 +94,7 @@ std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int t
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
   if (recipe) return recipe->scratchBytes();
   if (fitsStrips<T>(kind, c)) return stripConvolutionScratchBytes<T>(kind, c, threads);
+  if (hasFloatLoops<T> && fitsBlockWeightGradient(kind, c)) return blockWeightGradientScratchBytes(c, threads);
   return blockConvolutionScratchBytes<T>(kind, c, threads);
 }
 
@@ -106,6 +108,7 @@ Implementation compileConvolution(KernelKind kind, const Convolution& c, int thr
   if (recipe) return {compileDirectConvolution<T>(kind, c, *recipe), recipe->name()};
   if (fitsStrips<T>(kind, c)) return {compileStripConvolution<T>(kind, c, threads), "strips"};
   if (hasFloatLoops<T> && fitsPlainWeightGradient(kind, c)) return {compilePlainWeightGradient(c, threads), "taps"};
+  if (hasFloatLoops<T> && fitsBlockWeightGradient(kind, c)) return {compileBlockWeightGradient(c), "block sums"};
   return {compileBlockConvolution<T>(kind, c, threads), "blocks"};
 }
 

@@ -49,16 +49,32 @@ struct GradientStrip {
   bool isFirst;
 };
 
-struct GradientStrips {
+// The strips of all images.
+struct ImageStrips {
   GradientAxes axes;
-  std::int64_t inBlocks, outBlocks, inParts = 1, outParts = 1;  // which threads share
   std::int64_t height = 1, width = 1;
+
+  explicit ImageStrips(const Convolution& c) : axes(c) {}
+
+  std::int64_t count() const { return axes.images * down() * across(); }
+  GradientStrip strip(std::int64_t index) const {
+    const std::int64_t image = index / (down() * across()), top = index / across() % down() * height, left = index % across() * width;
+    return {image, top, left, std::min(height, axes.rows.out - top), std::min(width, axes.columns.out - left), index == 0};
+  }
+
+ private:
+  std::int64_t down() const { return ceilDivide(axes.rows.out, height); }
+  std::int64_t across() const { return ceilDivide(axes.columns.out, width); }
+};
+
+struct GradientStrips : ImageStrips {
+  std::int64_t inBlocks, outBlocks, inParts = 1, outParts = 1;  // which threads share
   // Packed: of the source, from the rows of one tap to those of the one below it; elements of a
   // block of it, and blocks at once; elements of the gradient.
   std::int64_t rowStep = 1, sourceBlock = 0, sourceBlocks = 0, gradientElements = 0;
 
   explicit GradientStrips(const Convolution& c)
-      : axes(c), inBlocks(ceilDivide(c.inChannels, GradientAxes::lanes)), outBlocks(ceilDivide(c.outChannels, GradientAxes::lanes)) {}
+      : ImageStrips(c), inBlocks(ceilDivide(c.inChannels, GradientAxes::lanes)), outBlocks(ceilDivide(c.outChannels, GradientAxes::lanes)) {}
 
   std::int64_t jobs() const { return inParts * outParts; }
   std::int64_t jobElements() const { return checkedAdd(gradientElements, checkedMultiply(sourceBlocks, sourceBlock)); }
@@ -79,12 +95,7 @@ struct GradientStrips {
 
   template <class Visit>
   void forStrips(const Visit& visit) const {
-    const WindowAxis &rows = axes.rows, &columns = axes.columns;
-    for (std::int64_t image = 0; image < axes.images; ++image)
-      for (std::int64_t top = 0; top < rows.out; top += height)
-        for (std::int64_t left = 0; left < columns.out; left += width)
-          visit(GradientStrip{image, top, left, std::min(height, rows.out - top), std::min(width, columns.out - left),
-                              image + top + left == 0});
+    for (std::int64_t index = 0; index < count(); ++index) visit(strip(index));
   }
 
  protected:
