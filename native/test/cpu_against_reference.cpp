@@ -393,8 +393,8 @@ void testLongSums(Devices& devices) {
   expectClose(kernel, "biasGradient", foundDb, db, 5e-7);
 }
 
-// Of plain sources and of blocks, which have loops of our own: sums so long that oneDNN's would keep
-// four digits, wide windows, rows that are dilated or outside. The same bits for any number of
+// Of plain sources and of blocks, which have loops of our own: sums so long that oneDNN's would
+// keep four digits, wide windows, rows that are dilated or outside. The same bits for any number of
 // threads.
 void testLongDirectSums(Devices& devices, Devices& otherThreads) {
   const auto plain = Layout::plain, blocked = devices.cpu->activationLayout(64, false);

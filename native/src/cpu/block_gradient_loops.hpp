@@ -5,8 +5,8 @@
 
 namespace tilefold::cpu {
 
-constexpr std::int64_t gradientLanes = 16;          // channels of a block
-constexpr std::int64_t maxGradientBlocks = 4;       // of a gradient, that are summed side by side
+constexpr std::int64_t gradientLanes = 16;     // channels of a block
+constexpr std::int64_t maxGradientBlocks = 4;  // of a gradient, that are summed side by side
 
 // totals[block][source lane][gradient lane] += the sum over rows and pixels of their products,
 // which is formed in float first. Pixels of the gradient lie together; steps are in elements.

@@ -8,8 +8,9 @@ namespace tilefold::cpu {
 namespace {
 
 constexpr std::int64_t area = gradientLanes * gradientLanes;
-constexpr std::int64_t maxStripPixels = 128;              // of four blocks: two thirds of a core's first cache
-constexpr std::int64_t maxChunkIns = 4, maxMatrices = 36;  // of one block of the gradient: totals stay in the second
+// A strip of four blocks takes two thirds of a core's first cache, and totals stay in its second.
+constexpr std::int64_t maxStripPixels = 128;
+constexpr std::int64_t maxChunkIns = 4, maxMatrices = 36;  // of one block of the gradient
 constexpr std::int64_t wantedTasks = 16;
 
 // How sums are shared: chunks of blocks of both sides, all about as large, and parts of the strips
@@ -112,7 +113,8 @@ Launch compileBlockWeightGradient(const Convolution& c) {
     });
     if (s.parts > 1)
       parallelFor(s.pairs() * maxGradientBlocks * maxChunkIns, [&](std::int64_t index) {
-        const std::int64_t pair = index / (maxGradientBlocks * maxChunkIns), out = index / maxChunkIns % maxGradientBlocks, in = index % maxChunkIns;
+        const std::int64_t pair = index / (maxGradientBlocks * maxChunkIns);
+        const std::int64_t out = index / maxChunkIns % maxGradientBlocks, in = index % maxChunkIns;
         const BlockPairs pairs(s, pair);
         if (out < pairs.outCount() && in < pairs.inCount())
           storeBlock(s, pairs, in, out, scratch + pair * s.parts * s.doubles(), weightGradient);
