@@ -84,15 +84,17 @@ export const preparePrediction = (
       ],
       writes
     }),
-    TE.chain(() => TE.chainEitherK(requireLocalDevice)(resolveSetupWithoutInput(setupOptions))),
-    TE.bindTo('setup'),
+    TE.chain(() => openWeightFile(weights)),
+    TE.bindTo('file'),
+    TE.bind('classNames', ({ file }) => TE.fromEither(classNamesOf(options, file))),
+    TE.bind('setup', ({ classNames }) =>
+      TE.chainEitherK(requireLocalDevice)(resolveSetupWithoutInput(setupOptions, classNames?.names.length))
+    ),
     TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(() => checkOut),
     TE.bind('asked', () => TE.fromEither(makeReading(options))),
-    TE.bind('file', () => openWeightFile(weights)),
     TE.bind('trained', ({ file }) => TE.fromEither(decodeTrainedChannels(file))),
     TE.bind('loss', ({ setup, file }) => TE.fromEither(trainedLoss(options, setup, file))),
-    TE.bind('classNames', ({ file }) => TE.fromEither(classNamesOf(options, file))),
     TE.map(({ setup, asked, trained, loss, classNames }) => ({
       ...{ setup, reading: resolveReading(asked, trained), loss, classNames, weights: weightSource(options) },
       ...(trained && { trained })

@@ -85,10 +85,10 @@ export const modelOptions = {
   /** [B, C, H, W]; the model's own where absent. */
   input: optional(extents(4, 'BxCxHxW', '1x3x1024x1024'), 'batch, channels, height, width', { otherwise: "the model's own" }),
   /**
-   * Number of classes of a built-in model named by its name; 1000, or what the data say, where
-   * absent.
+   * Number of classes of a built-in model named by its name; where absent what the data say, or the
+   * names of classes that the weights have, or 1000.
    */
-  classes: optional(whole(1, maxClasses), 'classes of a built-in model', { otherwise: 'what the data say, or 1000' }),
+  classes: optional(whole(1, maxClasses), 'classes of a built-in model', { otherwise: 'what the data say, or the weights, or 1000' }),
   /** The end of a built-in model named by its name. */
   head: withDefault(oneOf<Head>('kind', heads), 'end of a built-in model', 'gap'),
   /**

@@ -32,12 +32,9 @@ export interface SetupChoices
 
 const defaultClasses = 1000
 
-/** The end of a built-in model; `classesOfData` is what the data say, where there are data. */
-export const resolveHeadOptions = (
-  { classes, head }: Pick<SetupChoices, 'classes' | 'head'>,
-  classesOfData = defaultClasses
-): HeadOptions => ({
-  classes: classes ?? classesOfData,
+/** The end of a built-in model; `known` is what the data say, or the weights. */
+export const resolveHeadOptions = ({ classes, head }: Pick<SetupChoices, 'classes' | 'head'>, known = defaultClasses): HeadOptions => ({
+  classes: classes ?? known,
   head
 })
 
@@ -64,11 +61,11 @@ interface Parts {
   readonly fields: Omit<Setup, 'model'>
 }
 
-const loadParts = (options: SetupChoices, classesOfData?: number): Outcome<Parts> =>
+const loadParts = (options: SetupChoices, knownClasses?: number): Outcome<Parts> =>
   pipe(
     TE.Do,
     TE.bind('model', () =>
-      typeof options.model === 'string' ? loadModel(options.model, resolveHeadOptions(options, classesOfData)) : TE.right(options.model)
+      typeof options.model === 'string' ? loadModel(options.model, resolveHeadOptions(options, knownClasses)) : TE.right(options.model)
     ),
     TE.bind('loaded', (): Outcome<Partial<LoadedPlan>> =>
       typeof options.plan === 'string' ? loadPlan(options.plan) : TE.right(present({ plan: options.plan }))
@@ -119,11 +116,11 @@ export const resolveSetup = (options: SetupChoices, classesOfData?: number): Out
 
 /**
  * Loads the model, the plan and the device that options name, where the data bring the input's
- * shape.
+ * shape; `classesOfWeights` is what the weights say, where they do.
  */
-export const resolveSetupWithoutInput = (options: SetupChoices): Outcome<Setup> =>
+export const resolveSetupWithoutInput = (options: SetupChoices, classesOfWeights?: number): Outcome<Setup> =>
   pipe(
-    loadParts(options),
+    loadParts(options, classesOfWeights),
     TE.chainEitherK(({ model, fields }) => {
       const { input = model.input, loss } = options
       if (loss !== undefined && input === undefined)

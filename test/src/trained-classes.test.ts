@@ -81,6 +81,18 @@ test('a network with more classes than the weights is refused by their number, o
   assert.is(await refused({ classNames: 'x,y' }), '--class-names names 2 classes, but the model has 5')
 })
 
+test('a built-in network has as many classes as the weights name, unless told', async () => {
+  const [weights, data] = [at('resnet18.safetensors'), at('classes')]
+  const built = { device: 'cpu', threads: 2, measure: false, model: 'resnet18' } as const
+  await valueOf(train({ ...built, data, input: [2, 3, 32, 32], crop: [side, side], steps: 1, lr: 1e-5, save: weights }))
+  const image = at('classes/normal/0.png')
+  assert.equal((await valueOf(predict({ ...built, weights, image }))).names, ['normal', 'tumour'])
+  assert.is(
+    (await failureOf(predict({ ...built, weights, image, classes: 3 }))).message,
+    'the weights are of 2 classes, but the model has 3: give --classes 2, or the model that they are of'
+  )
+})
+
 test('names that would move the cursor of a terminal are refused', async () => {
   const weights = await trained(modelOf(2), at('classes'))
   const bytes = readFileSync(weights)
