@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { budgetError, hostBudgetError, makeRefusalError } from './budget-errors'
 import { planningDevice } from './devices/algorithms'
 import type { DeviceModel } from './devices/device-model'
-import { inputError, type StagingError } from './error'
+import { inputError, ofPlan, type StagingError } from './error'
 import { createStepGraph, withShard } from './ops/build-graph'
 import type { Graph } from './graph/graph'
 import { inOrder, sourceOrder } from './graph/order'
@@ -103,7 +103,7 @@ const chooseGiven = (
     validateConvolutions(running, given, device, exactKernels) ??
     validateSwapSchedule(running, given, device) ??
     validateOffloadOptimizer(running, given)
-  if (mistake !== undefined) return E.left(mistake)
+  if (mistake !== undefined) return E.left(ofPlan(mistake))
   const segments = given.segments.map((segment) => ({ ...segment, grid: effectiveGrid(running, segment, segment.grid) }))
   const lowered = lower(graph, { ...given, segments }, device)
   if (lowered.hostBytes() > hostBudget) return E.left(hostBudgetError(graph, 'the given plan', hostBudget, lowered.hostBytes()))
@@ -156,7 +156,7 @@ export const decideGraph = (graph: Graph, request: PlanRequest): E.Either<Stagin
   pipe(
     request.given === undefined
       ? E.right<StagingError, unknown>(undefined)
-      : checkGraphPlan(withShard(graph, request.objective), request.given),
+      : E.mapLeft(ofPlan)(checkGraphPlan(withShard(graph, request.objective), request.given)),
     E.chain(() => decidePrepared(request, prepare(graph, request)))
   )
 

@@ -6,6 +6,8 @@ export interface StagingError {
   readonly code: 'input' | 'budget'
   readonly message: string
   readonly layer?: string
+  /** Whether the decisions of a given plan are at fault. */
+  readonly isOfPlan?: true
   /** Smallest budget in bytes for which the same request succeeds; with code 'budget' only. */
   readonly smallestFeasibleBudgetBytes?: number
 }
@@ -16,3 +18,6 @@ export const inputError = (message: string, layer?: string): StagingError => ({
   message,
   ...(layer === undefined ? {} : { layer })
 })
+
+/** An error of the decisions of a given plan. */
+export const ofPlan = (error: StagingError): StagingError => ({ ...error, isOfPlan: true })

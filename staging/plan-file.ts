@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { PlanFile, Shape } from '../dsl'
 import { checkPlan as checkNamedPlan, layerText, type PlanShards } from '../dsl/internal'
-import { inputError, type StagingError } from './error'
+import { inputError, ofPlan, type StagingError } from './error'
 import type { Graph } from './graph/graph'
 import { inOrder } from './graph/order'
 import { findShard, type SegmentShard } from './graph/shard'
@@ -90,7 +90,8 @@ export const checkPlanFile = (graph: Graph, own: Shape | undefined, file: PlanFi
         ...(edgeTilesFirst && { edgeTilesFirst }),
         ...(offloadOptimizer && { offloadOptimizer })
       }
-    })
+    }),
+    E.mapLeft(ofPlan)
   )
 
 /**

@@ -370,7 +370,7 @@ void testWinograd(Devices& devices, Devices& otherThreads) {
 // do not cancel.
 void testLongSums(Devices& devices) {
   const auto plain = Layout::plain, blocked = devices.cpu->activationLayout(64, false);
-  const std::int64_t channels = 16, extent = 522, weightCount = channels * channels * 9;
+  const std::int64_t channels = 16, extent = 768, weightCount = channels * channels * 9;
   const Axis axis{extent, extent, 3, 1, 1, 1, 1};
   const ConvolutionCase test{windowFields(1, channels, axis, axis), channels, 1};
   const Shape shape{1, channels, extent, extent};

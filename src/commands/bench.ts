@@ -20,7 +20,7 @@ import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
 import { runPage } from '../reports/run-page'
-import { checkReport, writeReport, writeRunTrace } from '../reports/write-report'
+import { checkReports, writeReport, writeRunTrace } from '../reports/write-report'
 import { type KernelTime, computeBreakdown } from '../running/breakdown'
 import { isPaceDue, paceNotice } from '../running/pace-notice'
 import { createRunRecorder } from '../running/run-recorder'
@@ -143,7 +143,7 @@ export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFun
         writes: [...namedPaths('--report', options.report), ...namedPaths('--trace', options.trace)]
       })
     ),
-    TE.chain(() => TE.traverseSeqArray(checkReport)([options.report, options.trace])),
+    TE.chain(() => checkReports(options)),
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),

@@ -16,7 +16,7 @@ import { resolveSetup } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
 import { explanationPage } from '../reports/plan-page'
-import { checkReport, writeReport } from '../reports/write-report'
+import { checkReports, writeReport } from '../reports/write-report'
 import { trainingObjective } from '../training/training-objective'
 
 /** The plan of a strategy within so many bytes, if there is one. */
@@ -36,7 +36,7 @@ export const makeExplanation: (options: ExplainOptions) => Outcome<ExplainedPlan
   pipe(
     checkAddonToPlan(options),
     TE.chain(() => checkPaths({ reads: setupReads(options), writes: namedPaths('--report', options.report) })),
-    TE.chain(() => checkReport(options.report)),
+    TE.chain(() => checkReports(options)),
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => resolveSetup(options)),

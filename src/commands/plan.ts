@@ -19,7 +19,7 @@ import type { Setup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
 import { planPage } from '../reports/plan-page'
-import { checkReport, writeReport, writeTrace } from '../reports/write-report'
+import { checkReports, writeReport, writeTrace } from '../reports/write-report'
 import { trainingObjective } from '../training/training-objective'
 
 type Options = DecodedOptions<typeof planOptions>
@@ -68,14 +68,14 @@ export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunct
         writes: [
           ...namedPaths('--out', options.out),
           ...namedPaths('--program', options.program),
-          ...namedPaths('--report', options.report)
+          ...namedPaths('--report', options.report),
+          ...namedPaths('--trace', options.trace)
         ]
       })
     ),
     TE.chain(() => checkOut(options)),
     TE.chain(() => checkProgram(options)),
-    TE.chain(() => checkReport(options.report)),
-    TE.chain(() => checkReport(options.trace)),
+    TE.chain(() => checkReports(options)),
     TE.chainEitherK(() => objectiveFor(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => setupFor(options)),

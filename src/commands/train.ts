@@ -3,6 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Outcome, inputFailure } from '../failure'
 import { checkCanWrite, removeTraces } from '../files/atomic-write'
+import { checkReplacedKind } from '../files/replaced-kind'
 import { withLocks } from '../files/write-locks'
 import { checkPaths, namedPaths } from '../files/paths'
 import type { SplitPart } from '../images/data-rules'
@@ -142,6 +143,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   pipe(
     TE.fromEither(splitForValidation(request, options.seed)),
     TE.chain((split) => checkWrittenFiles(options, split)),
+    TE.chain(() => TE.traverseSeqArray(checkReplacedKind)(listClaimedOutputs(options))),
     TE.chain(() => TE.traverseSeqArray(checkCanWrite)(listReplacedFiles(options))),
     TE.chain(() => (options.state === undefined ? TE.right(undefined) : makeStateFolder(options.state)))
   )

@@ -76,9 +76,9 @@ export const isStoredTiff = ({ bits, sampleFormats, channels, photometric = 1 }:
 const samplesText = ({ elementType, channels }: Samples): string =>
   `${channels} ${channels === 1 ? 'channel' : 'channels'} of ${elementType}`
 
-/** How to name more bands than an image has. */
+/** How to name more bands than an image has, where that is clear. */
 const repeated = (stored: Samples, channels: number): string =>
-  stored.channels < channels ? `, which may repeat, such as ${Array.from({ length: channels }, () => 1).join(',')}` : ''
+  stored.channels === 1 ? `, which may repeat: ${Array.from({ length: channels }, () => 1).join(',')}` : ''
 
 /** The bands that are asked for, or all; as many as the network has channels. */
 const chooseBands = (path: string, stored: Samples, { bands, channels }: Reading): E.Either<Failure, Samples> => {

@@ -55,14 +55,15 @@ const minShare = 0.5
 
 /**
  * Returns why a plan's peaks cannot be true of its decisions; `needed` is the same plan as it comes
- * out here.
+ * out here; `planPath` is its file's path, where it has one.
  */
-const findPeakError = (plan: PlanFile, needed: PlanFile): string | undefined => {
+const findPeakError = (plan: PlanFile, needed: PlanFile, planPath: string | undefined): string | undefined => {
+  const whose = planPath === undefined ? "the plan's" : `the plan ${planPath}: its`
   const [claimed, host] = [plan.predicted.peakHostBytes ?? Infinity, needed.predicted.peakHostBytes ?? 0]
   if (plan.peak < minShare * needed.peak)
-    return `the plan's peak is ${plan.peak} bytes, but its decisions need ${needed.peak}; write that, or give --budget`
+    return `${whose} peak is ${plan.peak} bytes, but its decisions need ${needed.peak}; write that, or give --budget`
   return claimed < minShare * host
-    ? `the plan's predicted.peakHostBytes are ${claimed}, but its decisions need ${host}; write that, or give --budget`
+    ? `${whose} predicted.peakHostBytes are ${claimed}, but its decisions need ${host}; write that, or give --budget`
     : undefined
 }
 
@@ -71,7 +72,11 @@ const findPeakError = (plan: PlanFile, needed: PlanFile): string | undefined => 
  * decisions are then staged anew. Fails where its peaks cannot be true, and `budgeted` does not put
  * a limit in their place.
  */
-export const describePlanChange = (plan: PlanFile, staged: Staged, budgeted: boolean): E.Either<Failure, string | undefined> => {
+export const describePlanChange = (
+  plan: PlanFile,
+  staged: Staged,
+  { budgeted, planPath }: { readonly budgeted: boolean; readonly planPath: string | undefined }
+): E.Either<Failure, string | undefined> => {
   const needed = toPlanFile(staged)
   const { peak } = needed
   const purpose = (made: Pick<PlanFile, 'device' | 'objective'>): string =>
@@ -82,7 +87,7 @@ export const describePlanChange = (plan: PlanFile, staged: Staged, budgeted: boo
       `the plan was made for ${then}; its decisions are staged anew for ${now}, and peak at ` +
         (peak === plan.peak ? `the same ${peak} bytes` : `${peak} bytes instead of ${plan.peak}`)
     )
-  const mistake = budgeted ? undefined : findPeakError(plan, needed)
+  const mistake = budgeted ? undefined : findPeakError(plan, needed, planPath)
   if (mistake !== undefined) return E.left(inputFailure(mistake))
   return E.right(peak === plan.peak ? undefined : `the plan's decisions peak at ${peak} bytes, not at the ${plan.peak} that it says`)
 }

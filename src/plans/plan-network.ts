@@ -86,15 +86,11 @@ export const stagingFailure = ({ code, message, smallestFeasibleBudgetBytes }: S
   ...(smallestFeasibleBudgetBytes === undefined ? {} : { smallestFeasibleBudgetBytes })
 })
 
-/** As stagingFailure; what is wrong with the decisions of a plan's file names that. */
+/** As stagingFailure; where the decisions of a plan's file are at fault, the sentence names it. */
 export const planFailure =
-  ({ plan, planPath }: Pick<Setup, 'plan' | 'planPath'>) =>
+  ({ planPath }: Pick<Setup, 'planPath'>) =>
   (error: StagingError): Failure =>
-    stagingFailure(
-      plan === undefined || planPath === undefined || error.code !== 'input'
-        ? error
-        : { ...error, message: `the plan ${planPath}: ${error.message}` }
-    )
+    stagingFailure(error.isOfPlan && planPath !== undefined ? { ...error, message: `the plan ${planPath}: ${error.message}` } : error)
 
 const asBudget = (size: Size): Budget => (size.kind === 'bytes' ? { bytes: size.bytes } : { fractionOfPlain: size.fraction })
 
@@ -117,11 +113,11 @@ export const isLimited = (setup: Setup): boolean => resolveLimits(setup).budget 
 const planBudget = (plan: PlanFile | undefined): Size | undefined =>
   plan === undefined || plan.budget === null ? undefined : { kind: 'bytes', bytes: plan.budget }
 
-const describeChange = ({ plan, budget }: Setup, staged: Staged): E.Either<Failure, Pick<Planned, 'change'>> =>
+const describeChange = ({ plan, planPath, budget }: Setup, staged: Staged): E.Either<Failure, Pick<Planned, 'change'>> =>
   plan === undefined
     ? E.right({})
     : E.map((change: string | undefined) => (change === undefined ? {} : { change }))(
-        describePlanChange(plan, staged, budget !== undefined)
+        describePlanChange(plan, staged, { budgeted: budget !== undefined, planPath })
       )
 
 const guessOfOtherCpu = (profile: Profile): Pick<Planned, 'guess'> => {

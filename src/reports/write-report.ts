@@ -1,14 +1,22 @@
 import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
 import { checkWritable, writeFileAtomic } from '../files/atomic-write'
+import { namedPaths } from '../files/paths'
+import { checkReplacedKind } from '../files/replaced-kind'
 import type { Planned } from '../plans/plan-network'
 import { type SectionRun, runTimeline, stepTimeline } from '../../staging'
 import { reportPage } from './page'
 import type { Report } from './report'
 import { traceEvents, traceText } from './trace'
 
-/** Sees, before long work, that a page or a trace can be written where one is asked for. */
-export const checkReport = (path: string | undefined): Outcome<void> => (path === undefined ? TE.right(undefined) : checkWritable(path))
+/** Sees, before long work, that a page and a trace can be written where they are asked for. */
+export const checkReports = ({ report, trace }: { readonly report?: string; readonly trace?: string }): Outcome<void> =>
+  pipe(
+    [...namedPaths('--report', report), ...namedPaths('--trace', trace)],
+    TE.traverseSeqArray((named) => TE.chain(() => checkWritable(named.path))(checkReplacedKind(named))),
+    TE.map(() => undefined)
+  )
 
 /** Writes a report as a page, where one is asked for; it is made only then. */
 export const writeReport = (path: string | undefined, make: () => Report): Outcome<void> =>

@@ -66,7 +66,7 @@ test('what is wrong is one sentence with its exit status', async () => {
     [2, /^option '--plan <file>' cannot be used with option '--placement <name>'\.$/, '--plan', at('pages.json'), ...pages],
     [
       2,
-      /^placement: pages of 5000 bytes are no multiple of 4096\.$/,
+      /^the plan .*odd\.json: placement: pages of 5000 bytes are no multiple of 4096\.$/,
       '--plan',
       changed('odd.json', { allocator: 'virtual', pageBytes: 5000 })
     ],

@@ -75,6 +75,32 @@ test.before(async () => {
   await valueOf(train(options({ steps: 1, model: segmenting, data: at('masks.csv'), input: [2, 3, 32, 32], save: at('pixels') })))
 })
 
+test('a file of another kind is not replaced; what was written before is, and so is an empty file', async () => {
+  const wrong = [
+    ['save', 'safetensors', 'note.txt'],
+    ['best', 'safetensors', 'page.html'],
+    ['report', 'report', 'note.txt'],
+    ['trace', 'trace', 'page.html']
+  ] as const
+  writeFileSync(at('note.txt'), 'a note that is longer than what is looked at')
+  writeFileSync(at('page.html'), '<!doctype html>')
+  for (const [option, kind, name] of wrong) {
+    const before = readFileSync(at(name), 'utf8')
+    const validation = option === 'best' ? { validation: 0.5 } : {}
+    const { code, message } = await failureOf(train(options({ steps: 1, ...validation, [option]: at(name) })))
+    assert.is(message, `--${option} ${at(name)}: a file that is no ${kind} is there: give another name, or remove it`)
+    assert.is(code, 'input')
+    assert.is(readFileSync(at(name), 'utf8'), before)
+  }
+  assert.match(
+    (await failureOf(plan({ model: smallNetwork, device: 'reference', trace: at('page.html') }))).message,
+    /^--trace .* no trace/
+  )
+  writeFileSync(at('empty.safetensors'), '')
+  const written = { save: at('empty.safetensors'), report: at('page.html'), trace: at('run.json') }
+  for (let run = 0; run < 2; run += 1) await valueOf(train(options({ steps: 1, ...written })))
+})
+
 test('outputs over inputs are refused, and the inputs stay as they are', async () => {
   linkSync(at('images', 'dark', '0.png'), at('hard.png'))
   symlinkSync(at('data.csv'), at('soft'))

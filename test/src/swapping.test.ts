@@ -86,8 +86,13 @@ test('what is wrong is one sentence with its exit status', async () => {
     [2, /^--host-budget: "much" is not a size/, '--host-budget', 'much'],
     [2, /^--host-bandwidth: "2GB" is not a rate: write 2GB\/s, or another size with \/s\.$/, '--host-bandwidth', '2GB'],
     [2, /^--host-bandwidth: "20%\/s" is not a rate/, '--host-bandwidth', '20%/s'],
-    [2, /^swapSchedule: .* is not there yet before forward features\.0; it must be swapped out later\.$/, '--plan', early],
-    [2, /^swapSchedule: there is no timepoint forward features\.99\.$/, '--plan', missing],
+    [
+      2,
+      /^the plan .*early\.json: swapSchedule: .* is not there yet before forward features\.0; it must be swapped out later\.$/,
+      '--plan',
+      early
+    ],
+    [2, /^the plan .*missing\.json: swapSchedule: there is no timepoint forward features\.99\.$/, '--plan', missing],
     [2, /mistyped\.json: swapSchedule\[0\]\.swapIn is 3, not a string\.$/, '--plan', mistyped]
   ] as const
   const answers = await runsInTurn(cases.map(([, , ...args]) => ['plan', ...net, ...args]))

@@ -14,7 +14,7 @@ TILEFOLD_INLINE Block::Floats loadOnce(const float* address) { return *reinterpr
 
 // Sixteen sums at least, or each would wait for its last product.
 template <int Blocks>
-constexpr int channelsAtOnce = 16 / (Blocks == 3 ? 4 : Blocks);
+constexpr int channelsAtOnce = Blocks == 1 ? 16 : Blocks == 4 ? 4 : 8;
 
 template <int Blocks>
 TILEFOLD_INLINE void addProducts(const BlockRows& r) {
@@ -26,7 +26,7 @@ TILEFOLD_INLINE void addProducts(const BlockRows& r) {
       for (std::int64_t pixel = 0; pixel < r.pixels; ++pixel, source += r.sourcePixelStep, gradient += gradientLanes) {
         Block::Floats of[Blocks];
         for (int b = 0; b < Blocks; ++b) of[b] = loadOnce(gradient + b * r.gradientBlockStep);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int channel = 0; channel < channels; ++channel)
           for (int b = 0; b < Blocks; ++b) sums[channel][b] += source[channel] * of[b];
       }
@@ -42,7 +42,8 @@ TILEFOLD_INLINE void addProducts(const BlockRows& r) {
 void addBlockProducts(const BlockRows& rows) {
   forProcessorWithAvx512(
       [](auto rows) TILEFOLD_INLINED {
-        withConstant<1, maxGradientBlocks>(rows->blocks, [=](auto blocks) TILEFOLD_INLINED { addProducts<decltype(blocks)::value>(*rows); });
+        withConstant<1, maxGradientBlocks>(rows->blocks,
+                                           [=](auto blocks) TILEFOLD_INLINED { addProducts<decltype(blocks)::value>(*rows); });
       },
       &rows);
 }

@@ -72,12 +72,13 @@ void addStrip(const BlockStrips& s, const GradientStrip& strip, const BlockPairs
 // Sums the totals of all parts, the first of which is given, for one block of either side.
 void storeBlock(const BlockStrips& s, const BlockPairs& pairs, std::int64_t in, std::int64_t out, const double* totals,
                 float* weightGradient) {
+  const std::int64_t ofPart = s.doubles();
   const double* from = totals + (out * pairs.inCount() + in) * s.taps * area;
   float* to = weightGradient + ((pairs.outs.begin + out) * s.inBlocks + pairs.ins.begin + in) * s.taps * area;
   for (std::int64_t tap = 0; tap < s.taps; ++tap, from += area, to += area) {
     double sums[area] = {};
     for (std::int64_t part = 0; part < s.parts; ++part)
-      for (std::int64_t i = 0; i < area; ++i) sums[i] += from[part * s.doubles() + i];
+      for (std::int64_t i = 0; i < area; ++i) sums[i] += from[part * ofPart + i];
     for (std::int64_t i = 0; i < area; ++i) to[i] = static_cast<float>(sums[i]);
   }
 }

@@ -10,7 +10,7 @@ bool fitsBlockWeightGradient(KernelKind kind, const Convolution& c);
 
 std::size_t blockWeightGradientScratchBytes(const Convolution& c, int threads);
 
-// A strip's sums are added in double, so that long ones keep their digits; the number of threads
+// A strip's sums are added in double, so that long ones keep their digits; how threads share them
 // changes no bit.
 Launch compileBlockWeightGradient(const Convolution& c);
 

@@ -1,5 +1,5 @@
-// How gradients of weights that pack their pixels walk over both sides, in blocks of 16 channels:
-// strip after strip of an image, of which threads sum different blocks.
+// How gradients of weights walk over both sides, in blocks of 16 channels: strip after strip of an
+// image, of which threads sum different blocks. What is packed is of those that pack their pixels.
 #pragma once
 #include <limits>
 
@@ -58,7 +58,8 @@ struct ImageStrips {
 
   std::int64_t count() const { return axes.images * down() * across(); }
   GradientStrip strip(std::int64_t index) const {
-    const std::int64_t image = index / (down() * across()), top = index / across() % down() * height, left = index % across() * width;
+    const std::int64_t image = index / (down() * across());
+    const std::int64_t top = index / across() % down() * height, left = index % across() * width;
     return {image, top, left, std::min(height, axes.rows.out - top), std::min(width, axes.columns.out - left), index == 0};
   }
 

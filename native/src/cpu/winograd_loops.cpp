@@ -186,7 +186,7 @@ void restoreTaps(const float* products, std::int64_t positionStride, T* sums, st
   TILEFOLD_INSTANTIATE_PIXELS(Width, Largest, float)                                             \
   TILEFOLD_INSTANTIATE_PIXELS(Width, Largest, Bfloat16)                                          \
   template void transformTaps<Width, Largest>(const float*, std::int64_t, float*, std::int64_t); \
-  template void restoreTaps<Width, Largest>(const float*, std::int64_t, double*, std::int64_t);   \
+  template void restoreTaps<Width, Largest>(const float*, std::int64_t, double*, std::int64_t);  \
   template void restoreTaps<Width, Largest>(const float*, std::int64_t, float*, std::int64_t);
 TILEFOLD_INSTANTIATE(8, 4)
 TILEFOLD_INSTANTIATE(8, 6)
