@@ -446,7 +446,7 @@ void testLongDirectSums(Devices& devices, Devices& otherThreads) {
   test(1, 2, 33, axis(9, 2, 1, 1, 0), axis(600, 6, 1, 1, 2));
   test(1, 40, 72, axis(260, 3, 2, 1, 1), axis(200, 3, 2, 1, 1));
   test(2, 32, 16, axis(80, 3, 1, 24, 24), axis(80, 3, 1, 24, 24));
-  test(1, 150, 300, axis(160, 3, 2, 1, 1), axis(130, 2, 1, 1, 0));
+  test(1, 130, 130, axis(130, 3, 2, 1, 1), axis(65, 2, 1, 1, 0));
   test(1, 16, 33, axis(200, 5, 3, 1, 0), axis(301, 2, 1, 1, 0));
 }
 
