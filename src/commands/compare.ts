@@ -26,7 +26,6 @@ import { pickWatching } from '../plans/watching'
 import { resolveSetup } from '../plans/resolve-setup'
 import { comparisonPage } from '../reports/comparison-page'
 import { checkReports, writeReport } from '../reports/write-report'
-import { present } from '../options/present'
 import { trainingObjective } from '../training/training-objective'
 
 /** What one strategy plans under one budget: bytes and predicted milliseconds. */
@@ -135,7 +134,7 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
   ({ budgets, strategies, report, ...options }) =>
     pipe(
       checkAddonToPlan(options),
-      TE.chain(() => checkReports(present({ report }))),
+      TE.chain(() => checkReports({ report })),
       TE.chainEitherK(() => trainingObjective(options)),
       TE.bindTo('objective'),
       TE.bind('setup', () => resolveSetup(options)),

@@ -11,7 +11,7 @@ import type { Report } from './report'
 import { traceEvents, traceText } from './trace'
 
 /** Sees, before long work, that a page and a trace can be written where they are asked for. */
-export const checkReports = ({ report, trace }: { readonly report?: string; readonly trace?: string }): Outcome<void> =>
+export const checkReports = ({ report, trace }: { readonly report?: string | undefined; readonly trace?: string }): Outcome<void> =>
   pipe(
     [...namedPaths('--report', report), ...namedPaths('--trace', trace)],
     TE.traverseSeqArray((named) => TE.chain(() => checkWritable(named.path))(checkReplacedKind(named))),

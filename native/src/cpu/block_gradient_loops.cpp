@@ -1,16 +1,12 @@
 #include "block_gradient_loops.hpp"
 
 #include "constants.hpp"
-#include "lanes.hpp"
+#include "load_once.hpp"
 
 namespace tilefold::cpu {
 namespace {
 
 using Block = Lanes<gradientLanes>;
-typedef float Unaligned __attribute__((vector_size(gradientLanes * sizeof(float)), aligned(4), may_alias));
-
-// As in winograd_products.cpp: a load a product would take longer than the products.
-TILEFOLD_INLINE Block::Floats loadOnce(const float* address) { return *reinterpret_cast<const volatile Unaligned*>(address); }
 
 // Sixteen sums at least, or each would wait for its last product.
 template <int Blocks>
@@ -25,7 +21,7 @@ TILEFOLD_INLINE void addProducts(const BlockRows& r) {
       const float *source = r.source + row * r.sourceRowStep + first, *gradient = r.gradient + row * r.gradientRowStep;
       for (std::int64_t pixel = 0; pixel < r.pixels; ++pixel, source += r.sourcePixelStep, gradient += gradientLanes) {
         Block::Floats of[Blocks];
-        for (int b = 0; b < Blocks; ++b) of[b] = loadOnce(gradient + b * r.gradientBlockStep);
+        for (int b = 0; b < Blocks; ++b) of[b] = loadOnce<gradientLanes>(gradient + b * r.gradientBlockStep);
 #pragma GCC unroll 16
         for (int channel = 0; channel < channels; ++channel)
           for (int b = 0; b < Blocks; ++b) sums[channel][b] += source[channel] * of[b];

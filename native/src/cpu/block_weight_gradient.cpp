@@ -11,24 +11,21 @@ constexpr std::int64_t area = gradientLanes * gradientLanes;
 // A strip of four blocks takes two thirds of a core's first cache, and totals stay in its second.
 constexpr std::int64_t maxStripPixels = 128;
 constexpr std::int64_t maxChunkIns = 4, maxMatrices = 36;  // of one block of the gradient
-constexpr std::int64_t wantedTasks = 16;
 
 // How sums are shared: chunks of blocks of both sides, all about as large, and parts of the strips
 // where those are few. Nothing of it depends on the number of threads.
 struct BlockStrips : ImageStrips {
-  std::int64_t inBlocks, outBlocks, taps, inChunks, outChunks, parts = 1;
+  std::int64_t taps, inChunks, outChunks, parts;
 
   explicit BlockStrips(const Convolution& c)
       : ImageStrips(c),
-        inBlocks(ceilDivide(c.inChannels, gradientLanes)),
-        outBlocks(ceilDivide(c.outChannels, gradientLanes)),
         taps(c.kernelHeight * c.kernelWidth),
         inChunks(ceilDivide(inBlocks, std::clamp<std::int64_t>(maxMatrices / taps, 1, maxChunkIns))),
         outChunks(ceilDivide(outBlocks, maxGradientBlocks)) {
     const WindowAxis &rows = axes.rows, &columns = axes.columns;
     width = ceilDivide(columns.out, ceilDivide(columns.out, maxStripPixels));
     height = std::clamp<std::int64_t>(maxStripPixels / columns.out, 1, rows.out);
-    while (2 * parts * pairs() <= wantedTasks && 2 * parts <= count()) parts *= 2;
+    parts = partsOfSums(pairs(), count());
   }
   std::int64_t pairs() const { return inChunks * outChunks; }
   std::int64_t tasks() const { return pairs() * parts; }

@@ -52,9 +52,11 @@ struct GradientStrip {
 // The strips of all images.
 struct ImageStrips {
   GradientAxes axes;
+  std::int64_t inBlocks, outBlocks;
   std::int64_t height = 1, width = 1;
 
-  explicit ImageStrips(const Convolution& c) : axes(c) {}
+  explicit ImageStrips(const Convolution& c)
+      : axes(c), inBlocks(ceilDivide(c.inChannels, GradientAxes::lanes)), outBlocks(ceilDivide(c.outChannels, GradientAxes::lanes)) {}
 
   std::int64_t count() const { return axes.images * down() * across(); }
   GradientStrip strip(std::int64_t index) const {
@@ -69,13 +71,12 @@ struct ImageStrips {
 };
 
 struct GradientStrips : ImageStrips {
-  std::int64_t inBlocks, outBlocks, inParts = 1, outParts = 1;  // which threads share
+  std::int64_t inParts = 1, outParts = 1;  // of the blocks, which threads share
   // Packed: of the source, from the rows of one tap to those of the one below it; elements of a
   // block of it, and blocks at once; elements of the gradient.
   std::int64_t rowStep = 1, sourceBlock = 0, sourceBlocks = 0, gradientElements = 0;
 
-  explicit GradientStrips(const Convolution& c)
-      : ImageStrips(c), inBlocks(ceilDivide(c.inChannels, GradientAxes::lanes)), outBlocks(ceilDivide(c.outChannels, GradientAxes::lanes)) {}
+  using ImageStrips::ImageStrips;
 
   std::int64_t jobs() const { return inParts * outParts; }
   std::int64_t jobElements() const { return checkedAdd(gradientElements, checkedMultiply(sourceBlocks, sourceBlock)); }

@@ -1,6 +1,6 @@
 #include "strip_loops.hpp"
 
-#include "processor.hpp"
+#include "load_once.hpp"
 
 namespace tilefold::cpu {
 namespace {
@@ -8,8 +8,6 @@ namespace {
 typedef float Vector __attribute__((vector_size(stripLanes * sizeof(float)), aligned(4), may_alias));
 
 TILEFOLD_INLINE Vector& at(float* address) { return *reinterpret_cast<Vector*>(address); }
-// As in winograd_products.cpp: a load a product would take longer than the products.
-TILEFOLD_INLINE void loadOnce(const float* address, Vector& value) { value = *reinterpret_cast<const volatile Vector*>(address); }
 
 template <int Blocks, int Pixels>
 TILEFOLD_INLINE void addStrip(const Strips<float>& s, std::int64_t first) {
@@ -24,7 +22,7 @@ TILEFOLD_INLINE void addStrip(const Strips<float>& s, std::int64_t first) {
       for (int p = 0; p < Pixels; ++p) pixels[p] = operand + p * s.pixelStride;
       for (int lane = 0; lane < stripLanes; ++lane) {
         Vector row[Blocks];
-        for (int b = 0; b < Blocks; ++b) loadOnce(matrix + b * s.resultMatrixStride + lane * stripLanes, row[b]);
+        for (int b = 0; b < Blocks; ++b) row[b] = loadOnce<stripLanes>(matrix + b * s.resultMatrixStride + lane * stripLanes);
 #pragma GCC unroll 6
         for (int p = 0; p < Pixels; ++p)
           for (int b = 0; b < Blocks; ++b) sums[p][b] += pixels[p][lane] * row[b];

@@ -15,7 +15,6 @@ constexpr std::int64_t blockTiles = 24, maxRunTiles = 1008;
 template <int Largest>
 constexpr std::int64_t minPartTiles = Largest == 6 ? 36 : 72;
 constexpr std::int64_t maxChunkOuts = 64, maxChunkIns = 64;
-constexpr std::int64_t wantedTasks = 16;
 
 template <int Width, int Largest>
 struct Work {
@@ -28,10 +27,9 @@ struct Work {
   explicit Work(const Gradient<Width, Largest>& g)
       : outChunks(ceilDivide(g.destination.blocks(), outVectors)),
         inChunks(ceilDivide(g.source.blocks(), inBlocks)),
-        parts(1),
         chunkOuts(std::min(g.destination.channels, maxChunkOuts)),
         chunkIns(std::min(g.source.channels, maxChunkIns)) {
-    while (2 * parts * pairs() <= wantedTasks && 2 * parts * minPartTiles<Largest> <= g.grid.count()) parts *= 2;
+    parts = partsOfSums(pairs(), g.grid.count() / minPartTiles<Largest>);
     isOneRun = ceilDivide(g.grid.count(), parts) <= maxRunTiles;
     writesWeights = parts == 1 && isOneRun && g.laneStride() == 1;
   }

@@ -1,30 +1,12 @@
 #include <algorithm>
 
 #include "constants.hpp"
+#include "load_once.hpp"
 #include "winograd_loops.hpp"
 #include "winograd_vectors.hpp"
 
 namespace tilefold::cpu::winograd {
 namespace {
-
-// At any float's address. Templates of some compilers forget `aligned`.
-template <int Width>
-struct Unaligned;
-template <>
-struct Unaligned<8> {
-  typedef float Vector __attribute__((vector_size(32), aligned(4), may_alias));
-};
-template <>
-struct Unaligned<16> {
-  typedef float Vector __attribute__((vector_size(64), aligned(4), may_alias));
-};
-
-// GCC would fold a load into each product that uses it, and the loads then take longer than the
-// products.
-template <int Width>
-TILEFOLD_INLINE Vector<Width> loadOnce(const float* address) {
-  return *reinterpret_cast<const volatile typename Unaligned<Width>::Vector*>(address);
-}
 
 template <int Width, int Vectors>
 TILEFOLD_INLINE void multiplyBy(const Product& product) {
