@@ -658,11 +658,11 @@ void testBf16FewChannels(int threads, std::int64_t cases) {
   }
 }
 
-// Weights so large that all threads work on one block of tiles, and more tiles than a block has;
-// against the direct kernels.
+// Weights so large that all threads work on one block of tiles, or that their gradient is summed in
+// large chunks, and more tiles than a block has; against the direct kernels.
 void testLargeWeights(Devices& devices) {
   const auto blocked = devices.cpu->activationLayout(64, false);
-  const std::int64_t channels = 352;
+  const std::int64_t channels = 416;
   const Axis rows{40, 40, 3, 1, 1, 0, 2}, columns{46, 45, 3, 1, 1, 1, 0};
   const ConvolutionCase test{windowFields(1, channels, rows, columns), channels, 1};
   const Shape source{1, channels, rows.in, columns.in}, destination{1, channels, rows.out, columns.out};
@@ -687,6 +687,17 @@ void testLargeWeights(Devices& devices) {
   };
   compare(KernelKind::convolutionForward, "destination", layouts.forward, Layout::winogradForward);
   compare(KernelKind::convolutionBackwardData, "sourceGradient", layouts.backwardData, Layout::winogradBackward);
+
+  const auto gradient = [&](double algorithm) {
+    const Kernel kernel = test.kernel(KernelKind::convolutionBackwardWeights, blocked, blocked, layouts.forward, algorithm);
+    const Buffer found(w.size() * sizeof(float)), foundBias(channels * sizeof(float)), scratch(devices.cpu->scratchBytes(kernel));
+    runCpu(devices, kernel, {x.operand(), dy.operand(), found.operand(), foundBias.operand(), scratch.operand()});
+    return std::tuple(kernel, found, foundBias);
+  };
+  const auto [kernel, found, foundBias] = gradient(1);
+  const auto [direct, expected, expectedBias] = gradient(0);
+  expectClose(kernel, "weightGradient", found, expected, winogradTolerance);
+  expectClose(kernel, "biasGradient", foundBias, expectedBias, winogradTolerance);
 }
 
 // A result that is written past the caches has the bits of one that is not: two images at once, and

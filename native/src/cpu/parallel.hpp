@@ -37,10 +37,11 @@ inline void teamBarrier() {
 #pragma omp barrier
 }
 
-// Into how many parts, at most `most`, each of so many sums is cut, so that threads have enough to
-// share; however many threads there are.
+// Of which threads have enough to share, however many there are.
+constexpr std::int64_t wantedTasks = 16;
+
+// Into how many parts, at most `most`, each of so many sums is cut for that.
 inline std::int64_t partsOfSums(std::int64_t sums, std::int64_t most) {
-  constexpr std::int64_t wantedTasks = 16;
   std::int64_t parts = 1;
   while (2 * parts * sums <= wantedTasks && 2 * parts <= most) parts *= 2;
   return parts;

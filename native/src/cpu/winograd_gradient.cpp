@@ -14,21 +14,30 @@ constexpr std::int64_t blockTiles = 24, maxRunTiles = 1008;
 // Of about as many pixels.
 template <int Largest>
 constexpr std::int64_t minPartTiles = Largest == 6 ? 36 : 72;
-constexpr std::int64_t maxChunkOuts = 64, maxChunkIns = 64;
+// Channels of a chunk of either side: the larger, the fewer times each is transformed, once a chunk
+// of the other side. But fewer pairs are cut into more parts, whose sums cost more where each has few
+// tiles.
+constexpr std::int64_t largeChunk = 128, smallChunk = 64, leastTilesOfPart = 240;
 
 template <int Width, int Largest>
 struct Work {
-  static constexpr std::int64_t outVectors = maxChunkOuts / Width, inBlocks = maxChunkIns / Width;
+  std::int64_t outVectors, inBlocks;   // blocks of channels of a whole chunk
+  std::int64_t chunkOuts, chunkIns;    // its channels
   std::int64_t outChunks, inChunks, parts;
-  std::int64_t chunkOuts, chunkIns;  // channels of a whole chunk
-  bool isOneRun;                     // of each part: its totals are floats then
-  bool writesWeights;                // and need no place of their own, since a vector lies together in the weights
+  bool isOneRun;       // of each part: its totals are floats then
+  bool writesWeights;  // and need no place of their own, since a vector lies together in the weights
 
-  explicit Work(const Gradient<Width, Largest>& g)
-      : outChunks(ceilDivide(g.destination.blocks(), outVectors)),
-        inChunks(ceilDivide(g.source.blocks(), inBlocks)),
-        chunkOuts(std::min(g.destination.channels, maxChunkOuts)),
-        chunkIns(std::min(g.source.channels, maxChunkIns)) {
+  explicit Work(const Gradient<Width, Largest>& g) : Work(g, largeChunk) {
+    const bool pays = parts == 1 ? pairs() >= wantedTasks : g.grid.count() >= parts * leastTilesOfPart;
+    if (!pays) *this = Work(g, smallChunk);
+  }
+  Work(const Gradient<Width, Largest>& g, std::int64_t chunk)
+      : outVectors(std::min(g.destination.blocks(), chunk / Width)),
+        inBlocks(std::min(g.source.blocks(), chunk / Width)),
+        chunkOuts(outVectors * Width),
+        chunkIns(inBlocks * Width),
+        outChunks(ceilDivide(g.destination.blocks(), outVectors)),
+        inChunks(ceilDivide(g.source.blocks(), inBlocks)) {
     parts = partsOfSums(pairs(), g.grid.count() / minPartTiles<Largest>);
     isOneRun = ceilDivide(g.grid.count(), parts) <= maxRunTiles;
     writesWeights = parts == 1 && isOneRun && g.laneStride() == 1;
@@ -37,8 +46,8 @@ struct Work {
   std::int64_t tasks() const { return pairs() * parts; }
   // One vector a tap (or position), input channel and output block.
   std::int64_t matrix() const { return chunkIns * chunkOuts; }
-  Transformed<Width, Largest> source() const { return {blockTiles, chunkIns / Width}; }
-  Transformed<Width, Largest> gradient() const { return {blockTiles, chunkOuts / Width}; }
+  Transformed<Width, Largest> source() const { return {blockTiles, inBlocks}; }
+  Transformed<Width, Largest> gradient() const { return {blockTiles, outVectors}; }
   std::int64_t sumStride() const { return matrix() + Width; }
   // What a thread works in: tiles of both sides, and sums.
   std::int64_t floats() const { return source().floats() + gradient().floats() + positions<Largest> * sumStride(); }
@@ -193,7 +202,7 @@ void storeChannel(const Gradient<Width, Largest>& g, const Work<Width, Largest>&
 template <int Width, int Largest, class Total>
 void storeBias(const Work<Width, Largest>& w, const Pair& pair, std::byte* memory, std::int64_t firstPart, float* biasGradient) {
   if (biasGradient == nullptr || pair.inBlock != 0) return;
-  double sums[maxChunkOuts];
+  double sums[largeChunk];
   addParts<Width, Largest, Total>(w, memory, firstPart, pair.outs, [](const Totals<Total>& totals) { return totals.bias; }, sums);
   for (std::int64_t out = 0; out < pair.outs; ++out) biasGradient[pair.outBlock * Width + out] = static_cast<float>(sums[out]);
 }
