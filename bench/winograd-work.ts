@@ -17,15 +17,15 @@ const transforms: {
   4: {
     window: bothWays(6, 6, 12),
     result: bothWays(6, 4, 13),
-    gradient: bothWays(4, 6, 10),
-    taps: bothWays(3, 6, 11),
+    gradient: bothWays(4, 6, 8),
+    taps: bothWays(3, 6, 9),
     tapGradients: bothWays(6, 3, 12)
   },
   6: {
     window: bothWays(8, 8, 24),
     result: bothWays(8, 6, 25),
-    gradient: bothWays(6, 8, 21),
-    taps: bothWays(3, 8, 16),
+    gradient: bothWays(6, 8, 18),
+    taps: bothWays(3, 8, 13),
     tapGradients: bothWays(8, 3, 17)
   }
 }
