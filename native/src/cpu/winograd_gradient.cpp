@@ -14,15 +14,14 @@ constexpr std::int64_t blockTiles = 24, maxRunTiles = 1008;
 // Of about as many pixels.
 template <int Largest>
 constexpr std::int64_t minPartTiles = Largest == 6 ? 36 : 72;
-// Channels of a chunk of either side: the larger, the fewer times each is transformed, once a chunk
-// of the other side. But fewer pairs are cut into more parts, whose sums cost more where each has few
-// tiles.
+// Channels of a chunk of either side. Large ones are transformed fewer times, once a chunk of the
+// other side; but their fewer pairs are cut into more parts, and each part's sums are large.
 constexpr std::int64_t largeChunk = 128, smallChunk = 64, leastTilesOfPart = 240;
 
 template <int Width, int Largest>
 struct Work {
-  std::int64_t outVectors, inBlocks;   // blocks of channels of a whole chunk
-  std::int64_t chunkOuts, chunkIns;    // its channels
+  std::int64_t outVectors, inBlocks;  // blocks of channels of a whole chunk
+  std::int64_t chunkOuts, chunkIns;   // its channels
   std::int64_t outChunks, inChunks, parts;
   bool isOneRun;       // of each part: its totals are floats then
   bool writesWeights;  // and need no place of their own, since a vector lies together in the weights
