@@ -183,21 +183,30 @@ const validateAfter = async (
 
 const isDue = (every: number | undefined, steps: number): boolean => every !== undefined && steps % every === 0
 
+/** Whether an epoch ends with so many steps. */
+const endsEpoch = ({ epochs }: TrainingRun, done: number): boolean => Math.floor(epochs(done)) > Math.floor(epochs(done - 1))
+
+/** The validation after the last step, where it is due and was not made. */
+const validateIfDue = async (training: TrainingRun, record: GrowingRecord): Promise<E.Either<Failure, void>> => {
+  const { steps, validate, request } = training
+  const { validateEvery } = request.options
+  const done = record.loss.length
+  const isValidationDue = done === steps || (validateEvery === undefined ? endsEpoch(training, done) : isDue(validateEvery, done))
+  const isMade = done === 0 || record.validations.at(-1)?.step === done
+  return validate === undefined || !isValidationDue || isMade ? E.right(undefined) : validateAfter(training, validate, record)
+}
+
 /**
  * Everything after a complete step: its metrics, a validation and a state where they are due. In
  * this order, so that a state vouches for the rest.
  */
 const completeStep = async (training: TrainingRun, record: GrowingRecord): Promise<E.Either<Failure, void>> => {
-  const { steps, epochs, validate, metrics, stateWriter } = training
-  const { options } = training.request
+  const { metrics, stateWriter } = training
+  const { stateEvery } = training.request.options
   const done = record.loss.length
-  const endsEpoch = Math.floor(epochs(done)) > Math.floor(epochs(done - 1))
-  const isValidationDue = done === steps || (options.validateEvery === undefined ? endsEpoch : isDue(options.validateEvery, done))
-  if (validate !== undefined && isValidationDue) {
-    const validated = await validateAfter(training, validate, record)
-    if (E.isLeft(validated)) return validated
-  }
-  const isStateDue = options.stateEvery === undefined ? endsEpoch || isDue(maxStepsBetweenStates, done) : isDue(options.stateEvery, done)
+  const validated = await validateIfDue(training, record)
+  if (E.isLeft(validated)) return validated
+  const isStateDue = stateEvery === undefined ? endsEpoch(training, done) || isDue(maxStepsBetweenStates, done) : isDue(stateEvery, done)
   if (isStateDue && metrics !== undefined) {
     const synced = await metrics.sync()
     if (E.isLeft(synced)) return synced
@@ -218,6 +227,9 @@ const runSteps = async (
   const { network, steps, metrics, tracker, request, images, pixels, epochs } = training
   const { bestBy = 'loss', earlyStop, schedule, warmup, onStep } = request.options
   const before = record.stepMs.length
+  // What a state was kept in the midst of.
+  const validated = await validateIfDue(training, record)
+  if (E.isLeft(validated)) return validated
   while (record.loss.length < steps && !isExhausted(record, bestBy, earlyStop)) {
     const step = record.loss.length
     const rate = learningRate(schedule, request.learningRate, step, steps, warmup)

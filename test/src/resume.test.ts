@@ -81,6 +81,35 @@ for (const [name, more] of [
   })
 }
 
+test('a validation that was interrupted is made when training goes on', async () => {
+  const options: TrainOptions = {
+    model: smallNetwork,
+    device: 'cpu',
+    threads: 1,
+    data: await valueOf(readDataset(at('images'))),
+    lr: 0.05,
+    seed: 4,
+    steps: 4,
+    validation: 0.34,
+    validateEvery: 2
+  }
+  const ofWhole = await valueOf(train({ ...options, best: at('whole.best') }))
+  assert.equal(
+    ofWhole.validations?.map(({ step }) => step),
+    [2, 4]
+  )
+  for (const last of [2, 4]) {
+    const controller = new AbortController()
+    const onStep = ({ step }: { readonly step: number }) => step + 1 === last && controller.abort()
+    const kept = { ...options, state: at(`validation-${last}`), best: at(`validation-${last}.best`) }
+    const { code } = await failureOf(train({ ...kept, signal: controller.signal, onStep }))
+    assert.is(code, 'interrupted')
+    const { validations } = await valueOf(train({ ...kept, resume: true }))
+    assert.equal(validations, ofWhole.validations)
+    assert.equal(await weightsOf(kept.best), await weightsOf(at('whole.best')))
+  }
+})
+
 test('two states are kept, and every tensor of the optimizer is in them', async () => {
   const { status, stderr } = await tilefold(training('--steps', '7', '--state', at('kept')))
   assert.is(status, 0, stderr)
