@@ -12,12 +12,16 @@ import { typeErrorText } from './type-error-text'
 const unwrapDefault = (loaded: unknown): unknown =>
   typeof loaded === 'object' && loaded !== null && 'default' in loaded ? unwrapDefault(loaded.default) : loaded
 
+/** Whether this is the exports by name of a module that has no default. */
+const isNamespace = (value: object): boolean => '__esModule' in value || Object.prototype.toString.call(value) === '[object Module]'
+
 /**
  * The value that a module exports: its default, or where a CommonJS one has none, module.exports.
  */
 const defaultExport = (loaded: unknown): unknown => {
   const value = unwrapDefault(loaded)
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0 ? undefined : value
+  const isNothing = typeof value === 'object' && value !== null && (Object.keys(value).length === 0 || isNamespace(value))
+  return isNothing ? undefined : value
 }
 
 /** Returns the reason of what was thrown in a module or, with its place, on reading one. */

@@ -273,14 +273,20 @@ const toRunningNetwork = (
   }
 }
 
+const interrupted: Failure = { code: 'interrupted', message: 'interrupted' }
+
 /** Runs a section that aborting the signal ends, or prevents where it was aborted before. */
 export const withAbort =
   <A>(signal: AbortSignal | undefined, network: RunningNetwork, run: Outcome<A>): Outcome<A> =>
   async () => {
-    if (signal?.aborted) return E.left({ code: 'interrupted', message: 'interrupted before the step began' })
+    if (signal?.aborted) return E.left(interrupted)
     const stop = (): void => network.interrupt()
     signal?.addEventListener('abort', stop)
-    return run().finally(() => signal?.removeEventListener('abort', stop))
+    const ended = await run().finally(() => signal?.removeEventListener('abort', stop))
+    return pipe(
+      ended,
+      E.mapLeft((failure) => (failure.code === 'interrupted' ? interrupted : failure))
+    )
   }
 
 /** Opens the network, hands it to `use`, and closes it whatever happens. */

@@ -77,7 +77,7 @@ const planWholeImages = (
     TE.chain((images) =>
       planValidation({
         setup,
-        arenaBytes: planned.arenaBytes,
+        budgetBytes: planned.budgetBytes,
         source: built.source,
         input: planned.staged.program.input,
         images,

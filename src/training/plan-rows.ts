@@ -96,7 +96,7 @@ export const planRows =
             // Of a plan that another rank found there is nothing to say.
             ...(asked.setup.plan !== undefined && change !== undefined && { change }),
             // The same on all ranks, so that they validate by the same plan.
-            arenaBytes: planned.staged.budget ?? peakBytes
+            budgetBytes: planned.staged.budget ?? peakBytes
           }))
         )
       )

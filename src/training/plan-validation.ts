@@ -30,8 +30,8 @@ export interface ValidationGroup extends PlannedWindows {
 /** The setup, memory and images of an evaluation of whole images. */
 export interface ValidationRequest {
   readonly setup: RunnableSetup
-  /** Bytes of the training's arena, within which they are evaluated. */
-  readonly arenaBytes: number
+  /** Bytes within which they are evaluated: as many as the training may take. */
+  readonly budgetBytes: number
   readonly source: Source
   /** The training's input [B, C, H, W]. */
   readonly input: readonly number[]
@@ -54,7 +54,7 @@ const scoringModel = ({ name, layers }: Model): Model => {
   return freezeModel({ name, layers: ends ? compared : [...compared, meanSquaredError] })
 }
 
-const setupFor = ({ setup, arenaBytes, input }: ValidationRequest, { height, width }: Extent2): RunnableSetup => {
+const setupFor = ({ setup, budgetBytes, input }: ValidationRequest, { height, width }: Extent2): RunnableSetup => {
   const { device, precision, threads, exactKernels } = setup
   return {
     device,
@@ -62,7 +62,7 @@ const setupFor = ({ setup, arenaBytes, input }: ValidationRequest, { height, wid
     ...(threads === undefined ? {} : { threads }),
     ...(exactKernels && { exactKernels }),
     model: scoringModel(setup.model),
-    budget: { kind: 'bytes', bytes: arenaBytes },
+    budget: { kind: 'bytes', bytes: budgetBytes },
     input: [1, input[1]!, height, width]
   }
 }

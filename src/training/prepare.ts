@@ -180,9 +180,9 @@ const countCropBytes = (seen: readonly SeenImage[], { staged }: Planned, { pixel
     : undefined
 
 /** Plans the evaluation of middle crops within the memory of the training, in the place of that. */
-const planCropEvaluation = ({ setup, source, graph }: SetupGraph, { arenaBytes }: Planned): E.Either<Failure, Planned> => {
+const planCropEvaluation = ({ setup, source, graph }: SetupGraph, { budgetBytes }: Planned): E.Either<Failure, Planned> => {
   const { plan: _plan, placement: _placement, strategy: _strategy, planNotice: _notice, ...rest } = setup
-  const evaluated = { ...rest, budget: { kind: 'bytes', bytes: arenaBytes } as const }
+  const evaluated = { ...rest, budget: { kind: 'bytes', bytes: budgetBytes } as const }
   return pipe(
     planNetwork({ setup: evaluated, objective: { kind: 'evaluate', compares: true }, source, graph }),
     E.mapLeft((failure) =>

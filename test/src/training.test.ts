@@ -61,6 +61,13 @@ test('two micro-batches of two make the update of one batch of four', async () =
   assert.ok(loss.every((value, step) => Math.abs(value - expected[step]!) < 1e-12))
 })
 
+test('a budget beyond any memory is taken only as far as the plan goes', async () => {
+  const { peakDeviceBytes, predictedPeakBytes } = await valueOf(
+    train({ ...options(), device: 'cpu', budget: { kind: 'bytes', bytes: 2 ** 50 } })
+  )
+  assert.ok(peakDeviceBytes <= predictedPeakBytes)
+})
+
 test('gradients are clipped to the norm that was asked for, and their norm before is told', async () => {
   const metrics = at('clipped.jsonl')
   const changes: Partial<TrainOptions> = { momentum: 0, lr: 1, steps: 1 }

@@ -85,7 +85,7 @@ test('images of many extents share windows of the least, where these are larger 
     const groups = await valueOf(
       planValidation({
         setup: { model: wide, device: 'reference', threads: 1, input: [1, 3, 32, 32] },
-        ...{ arenaBytes: 2e7, source: imageSource, input: [1, 3, 32, 32], watching: {} },
+        ...{ budgetBytes: 2e7, source: imageSource, input: [1, 3, 32, 32], watching: {} },
         images: sides.map((side, place) => ({
           ...{ place, extent: { height: side, width: side } },
           example: { path: `${place}.png`, label: 0, origin: 'all' }
