@@ -48,7 +48,7 @@ const reportText = (report: TrainReport): string => {
     predictedPeakBytes,
     cropBytes,
     repeatedTiles,
-    skippedCrops,
+    skippedCrops = 0,
     skippedCropsOf = [],
     skippedImages = [],
     skippedFiles = []
@@ -63,7 +63,7 @@ const reportText = (report: TrainReport): string => {
     peak,
     ...(cropBytes === undefined ? [] : [`crops read into ${formatBytes(cropBytes)} of host memory`]),
     ...(repeatedTiles === undefined ? [] : [`${repeatedTiles} tiles of one colour taken from the one before`]),
-    ...(skippedCrops === undefined
+    ...(skippedCrops === 0
       ? []
       : [
           `${skippedCrops} ${skippedCrops === 1 ? 'crop could not be read and was' : 'crops could not be read and were'} drawn anew${skippedCropsOf.length === 0 ? '' : ` (of ${namesText(skippedCropsOf)})`}`

@@ -17,7 +17,7 @@ export const resolveClassNames = (given: ClassNames | undefined, classes: number
     inputFailure(
       from === 'option'
         ? `--class-names names ${count} classes, but the model has ${classes}`
-        : `the weights are of ${count} classes, but the model has ${classes}: give --classes ${count}, or the model that they are of`
+        : `the weights are of ${count} classes, but the model has ${classes}: give the model that they are of (a built-in one with --classes ${count})`
     )
   )
 }

@@ -227,6 +227,7 @@ const runSteps = async (
   const { network, steps, metrics, tracker, request, images, pixels, epochs } = training
   const { bestBy = 'loss', earlyStop, schedule, warmup, onStep } = request.options
   const before = record.stepMs.length
+  if (before >= steps) request.notify(`the state is after step ${before}, and ${steps} steps are asked for: none is left to run`)
   // What a state was kept in the midst of.
   const validated = await validateIfDue(training, record)
   if (E.isLeft(validated)) return validated

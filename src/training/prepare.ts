@@ -65,7 +65,14 @@ const requiredEnd = (kind: LabelKind | undefined, loss: Node, { classes }: Datas
 const countLossClasses = (graph: Graph, { training }: Split): E.Either<Failure, number> => {
   const { nodes, input, model } = graph
   const loss = nodes.at(-1)!
-  const [wanted, isThere] = requiredEnd(labelKind(training), loss, training)
+  const kind = labelKind(training)
+  if ((kind === undefined || kind === 'class') && hasTarget(loss, 'values'))
+    return E.left(
+      inputFailure(
+        `the loss of ${model} compares numbers, and the images have a class each: leave --loss out, or give numbers (docs/labels.md)`
+      )
+    )
+  const [wanted, isThere] = requiredEnd(kind, loss, training)
   if (!isThere) return E.left(inputFailure(`${model} does not end in ${wanted}`))
   return input[1] <= mostChannels
     ? E.map(() => countLabels(loss))(checkScoreExtent(graph))

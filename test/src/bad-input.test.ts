@@ -266,6 +266,12 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
     4,
     /^the loss is .* at step \d: it diverges at a learning rate of 1e\+30; lower --lr/
   ],
+  [
+    'a loss of numbers where images have classes',
+    train('good.csv', '--loss', 'mean-squared-error'),
+    2,
+    /^the loss of \w+ compares numbers, and the images have a class each: leave --loss out/
+  ],
   ['a budget that training does not fit', train('good.csv', '--budget', '1KiB'), 3, /does not fit the budget of 1024 bytes/],
   ['a batch without target', gradients('weights.safetensors', 'no-target.safetensors'), 2, /no-target\.safetensors: has no tensor target/],
   ['a target out of range', gradients('weights.safetensors', 'wrong-target.safetensors'), 2, /the label 2 is out of range/],

@@ -77,6 +77,7 @@ for (const [name, more] of [
     assert.is(untimed('whole').filter((line) => !('validation' in line)).length, 11)
     const third = await run('parts', '--steps', '11', '--resume')
     assert.equal(third.report.loss, whole.report.loss, 'a training that is done has nothing left to do')
+    assert.match(third.stderr, /the state is after step 11, and 11 steps are asked for: none is left to run\.\n/)
     assert.equal(file('parts', 'weights'), file('whole', 'weights'))
   })
 }

@@ -275,7 +275,20 @@ test('threads that the system does not let the process make: one sentence', asyn
 
 test('memory that a ulimit does not leave: one sentence', async () => {
   const line = 'ulimit -v 4000000; exec "$@"'
-  const ended = await shell(line, [script, 'bench', model, '--budget', '3500MiB', '--steps', '1', '--threads', '1', '--json'])
+  const ended = await shell(line, [
+    script,
+    'bench',
+    model,
+    '--input',
+    '2x3x3400x3400',
+    '--strategy',
+    'plain',
+    '--steps',
+    '1',
+    '--threads',
+    '1',
+    '--json'
+  ])
   assert.match(
     sentenceOf(ended, 2, 'input'),
     /bytes of memory that are left by the limit of addresses \(ulimit -v\): give a budget, or a smaller one\.$/

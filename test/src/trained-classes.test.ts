@@ -77,7 +77,10 @@ test('a network with more classes than the weights is refused by their number, o
   const weights = await trained(modelOf(2), at('classes'))
   const refused = async (more: Partial<PredictOptions>): Promise<string> =>
     (await failureOf(run(modelOf(5), weights, { image: at('classes/normal/0.png'), ...more }))).message
-  assert.is(await refused({}), 'the weights are of 2 classes, but the model has 5: give --classes 2, or the model that they are of')
+  assert.is(
+    await refused({}),
+    'the weights are of 2 classes, but the model has 5: give the model that they are of (a built-in one with --classes 2)'
+  )
   assert.is(await refused({ classNames: 'x,y' }), '--class-names names 2 classes, but the model has 5')
 })
 
@@ -89,7 +92,7 @@ test('a built-in network has as many classes as the weights name, unless told', 
   assert.equal((await valueOf(predict({ ...built, weights, image }))).names, ['normal', 'tumour'])
   assert.is(
     (await failureOf(predict({ ...built, weights, image, classes: 3 }))).message,
-    'the weights are of 2 classes, but the model has 3: give --classes 2, or the model that they are of'
+    'the weights are of 2 classes, but the model has 3: give the model that they are of (a built-in one with --classes 2)'
   )
 })
 
