@@ -42,7 +42,9 @@ const main = async (): Promise<void> => {
     const launches = recorder.runs()[0]!.timestamps.reduce((sum, { length }) => sum + length / 2, 0)
     const times = (values: readonly number[]): string =>
       `fastest ${Math.min(...values).toFixed(1)} ms, median ${median(values).toFixed(1)} ms`
-    console.log(`${rounds} rounds of resnet18 on 1x3x${extent}x${extent} in ${planned.arenaBytes} bytes, ${launches} launches a step`)
+    console.log(
+      `${rounds} rounds of resnet18 on 1x3x${extent}x${extent} in ${planned.staged.program.peakBytes} bytes, ${launches} launches a step`
+    )
     console.log(`not traced: ${times(ofPlain)}; traced: ${times(ofTraced)}`)
     const of = (which: 0 | 1): string => median(ratios.map((ratio) => ratio[which])).toFixed(4)
     console.log(`median of the rounds' ratios: ${of(0)} by the clock, ${of(1)} of the processors' time`)

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 // Not all of native: help and the version need no device.
 import { type Wait, watchInterrupts } from '../../native/system/interrupts'
-import { type Failure, exitStatus } from '../failure'
+import { exitStatus, interrupted } from '../failure'
 import { failureText } from './failure-text'
 
 /**
@@ -20,8 +20,6 @@ interface Interruption {
   /** All is said: the process ends soon, whatever still waits for a file that does not answer. */
   readonly finish: () => void
 }
-
-const interrupted: Failure = { code: 'interrupted', message: 'interrupted' }
 
 /**
  * Milliseconds that an interrupted command has to end by itself: within a second, as long as one

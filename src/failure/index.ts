@@ -52,6 +52,9 @@ export const deviceFailure = ({ code, message }: DeviceError): Failure => ({
 /** A failure by something that nobody expected to be thrown. */
 export const bugFailure = (thrown: unknown): Failure => ({ code: 'bug', message: `a bug of Tilefold: ${errorReason(thrown)}`, thrown })
 
+/** Stopped by the user. */
+export const interrupted: Failure = { code: 'interrupted', message: 'interrupted' }
+
 /** Stopped by the user while steps ran; `step` of them are complete. */
 export const interruptedFailure = (step: number, steps: number): Failure => ({
   code: 'interrupted',

@@ -46,8 +46,6 @@ export interface Planned {
   /** The arithmetic that products are computed in. */
   readonly math: MathMode
   readonly threads: number
-  /** Bytes of the arena: the plan's peak, which may be far less than its budget. */
-  readonly arenaBytes: number
   /** Bytes within which validations run: the budget, or the plan's own peak where there is none. */
   readonly budgetBytes: number
   /**
@@ -288,7 +286,6 @@ export const planNetwork = (built: SetupGraph, watching: Watching = {}): E.Eithe
       device: setup.device,
       math: mathMode(setup.precision),
       threads: device.threads,
-      arenaBytes: staged.program.peakBytes,
       budgetBytes: staged.budget ?? staged.program.peakBytes,
       ...(setup.hostBandwidth === undefined ? {} : { linkBytesPerSecond: setup.hostBandwidth }),
       planningMilliseconds,

@@ -23,7 +23,7 @@ import { runLeavingToFile } from './leave-to-file'
 import { type NextImages, runPreparing } from './prepare-next'
 import { withReadAhead } from './read-ahead'
 import { noUpdate } from './step-parameters'
-import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
+import { type Failure, type Outcome, deviceFailure, inputFailure, interrupted } from '../failure'
 import { drawParameters } from '../weights/initialise'
 import type { RunRecorder } from './run-recorder'
 import type { Planned } from '../plans/plan-network'
@@ -122,11 +122,11 @@ export interface NetworkOptions {
 }
 
 /** Room on the host for all weights, before they are copied into the arena. */
-const allocateWeights = ({ device, planned: { arenaBytes, staged } }: NetworkOptions): E.Either<Failure, MemoryStepIo> => {
+const allocateWeights = ({ device, planned: { staged } }: NetworkOptions): E.Either<Failure, MemoryStepIo> => {
   const { graph, program } = staged
   const bytes = program.restore.stepIoBytes
   const weights = `the weights of ${graph.model} take ${bytes} bytes`
-  const beside = program.hostBytes + (device === 'cuda' ? 0 : arenaBytes)
+  const beside = program.hostBytes + (device === 'cuda' ? 0 : program.peakBytes)
   return pipe(
     E.mapLeft(deviceFailure)(availableMemory()),
     E.filterOrElse(
@@ -153,7 +153,8 @@ const openRestored = ({ planned, device, timesKernels = false, recorder, network
       device,
       math: planned.math,
       program: planned.staged.program,
-      arenaBytes: planned.arenaBytes,
+      // The plan's peak, which may be far less than its budget.
+      arenaBytes: planned.staged.program.peakBytes,
       timesKernels,
       traces: recorder !== undefined,
       ...(network === undefined ? {} : { network }),
@@ -272,8 +273,6 @@ const toRunningNetwork = (
     close: () => session?.close()
   }
 }
-
-const interrupted: Failure = { code: 'interrupted', message: 'interrupted' }
 
 /** Runs a section that aborting the signal ends, or prevents where it was aborted before. */
 export const withAbort =

@@ -35,7 +35,11 @@ test('a network whose device cannot be had again still saves its weights, as the
     withNetwork({ planned: shrinking, device: 'reference', seed: 3 }, (network) =>
       pipe(
         network.save(before),
-        TE.chain(() => network.suspendWhile(() => TE.fromIO(() => void (shrinking.arenaBytes = 1)))),
+        TE.chain(() =>
+          network.suspendWhile(() =>
+            TE.fromIO(() => void (shrinking.staged = { ...planned.staged, program: { ...program, peakBytes: 1 } }))
+          )
+        ),
         TE.orElse((failure) => TE.fromIO(() => void failed.push(failure))),
         TE.chain(() => network.save(after))
       )
