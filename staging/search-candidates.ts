@@ -7,7 +7,7 @@ import type { PlanEstimate } from './strategies/strategy'
 /** A candidate that is lowered when it comes into question. */
 export interface Candidate extends Omit<PlanEstimate, 'plan' | 'nanoseconds' | 'leastNanoseconds'> {
   /** No more than `milliseconds`, which take longer to find out. */
-  readonly leastMilliseconds: number
+  readonly leastMilliseconds: () => number
   /** What it takes at least. */
   readonly milliseconds: () => number
   readonly lowered: () => Lowered
@@ -131,7 +131,7 @@ export const searchCandidates = (hostBudget: number, leastBytes: number, groups:
         ]
         for (const { candidates } of fastestFirst(families, about, least, mayBeBest)) {
           const small = candidates().filter((one) => mayRun(one) && mayLieIn(budget, one.deviceBytes) && fitsHost(mayFit(one)))
-          const [atLeast, exactly] = [(one: Candidate) => one.leastMilliseconds, (one: Candidate) => one.milliseconds()]
+          const [atLeast, exactly] = [(one: Candidate) => one.leastMilliseconds(), (one: Candidate) => one.milliseconds()]
           for (const { lowered } of fastestFirst(small, atLeast, exactly, mayBeBest))
             if (mayBeBest(lowered().milliseconds()) && runsWithin(budget, lowered()) && fitsHost(isOnHost(lowered()))) best = lowered()
         }

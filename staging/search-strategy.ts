@@ -1,13 +1,15 @@
 import { stepsOfUpdate } from './graph/objective'
 import type { Order } from './graph/order'
+import { tileCount } from './graph/span'
 import type { StepGraph } from './graph/step-graph'
 import type { Lowered } from './lowering'
 import { unlimitedBytes } from './lowering/scope/workspace'
 import { lazy, memoize } from './memoize'
 import type { PlanSearch } from './plan-search'
-import type { Plan } from './plans/plan'
+import type { Plan, Segment } from './plans/plan'
 import { rememberUpTo, searchCandidates, type Candidate, type CandidateFamily } from './search-candidates'
 import { searchTargets } from './search-targets'
+import { blockPairs } from './strategies/block-pairs'
 import { largestLayerBytes, largestTensorBytes, leastBytesEstimator } from './strategies/least-bytes'
 import { loadMargin } from './strategies/least-kept'
 import { wholeGraph } from './strategies/plain'
@@ -56,6 +58,11 @@ export const createStrategySearch = (
     case 'fixed': {
       const estimated = (segments: Segmentation): number =>
         milliseconds(segments.reduce((sum, segment) => sum + search.estimate(segment)!.nanoseconds(), 0))
+      const pairs = blockPairs(search)
+      const leastOf = (segment: Segment): number =>
+        (tileCount(segment.grid) === 1 && graph.shard === undefined ? pairs.nanoseconds(segment) : undefined) ??
+        search.estimate(segment)!.nanoseconds()
+      const atLeast = (segments: Segmentation): number => milliseconds(segments.reduce((sum, segment) => sum + leastOf(segment), 0))
       // What every plan does beside its segments.
       const common = lazy(() => plain.milliseconds() - estimated(wholeGraph(graph)))
       const bytesOf = leastBytesEstimator(graph, device, persistentBytes)
@@ -63,7 +70,7 @@ export const createStrategySearch = (
         strategy.all(search).map((segments) => ({
           deviceBytes: bytesOf(segments),
           hostBytes: 0,
-          leastMilliseconds: 0,
+          leastMilliseconds: lazy(() => common() + atLeast(segments)),
           milliseconds: lazy(() => common() + estimated(segments)),
           refusedKernel: undefined,
           lowered: () => onDevice(segments)
@@ -75,7 +82,7 @@ export const createStrategySearch = (
     case 'swapping': {
       const toCandidate = ({ plan, nanoseconds, leastNanoseconds, ...bytes }: PlanEstimate): Candidate => ({
         ...bytes,
-        leastMilliseconds: milliseconds(leastNanoseconds),
+        leastMilliseconds: () => milliseconds(leastNanoseconds),
         milliseconds: () => milliseconds(nanoseconds()),
         lowered: lazy(() => lowered(plan()))
       })

@@ -74,6 +74,28 @@ export const readBytesEstimator = (scope: ModelScope): ((span: Span) => ReadByte
 }
 
 /**
+ * Estimates, for positions in a span, the bytes of what the ops before each of them read backward
+ * of what the span makes before it: they are there until these ops run backward.
+ */
+export const heldBytesEstimator = (scope: ModelScope): ((span: Span, positions: readonly number[]) => readonly number[]) => {
+  const sizes = heldBytes(scope)
+  const { graph } = scope
+  return ({ from, to }, positions) => {
+    const { readsInput } = createPasses(scope, withAllOnLoad(scope, { from, to }))('recompute')
+    const held = positions.map(() => 0)
+    for (let tensor = from + 1; tensor < to; tensor++) {
+      const reader = graph.readers[tensor]!.find((position) => from <= position && position < to && readsInput(position))
+      if (reader === undefined) continue
+      // The op at the position itself runs backward last of those after it.
+      positions.forEach((position, place) => {
+        if (tensor <= position && reader < position + Number(tensor === position)) held[place]! += alignUp(sizes[tensor]!)
+      })
+    }
+    return held
+  }
+}
+
+/**
  * Bytes that a segmentation without tiles cannot do without, whatever runs it and wherever buffers
  * lie: when a segment's backward begins, all that it reads of what the segment makes is there; in
  * it a layer's gradient or weights are; and what all is computed of that is still to be computed

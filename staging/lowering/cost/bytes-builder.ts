@@ -12,6 +12,11 @@ export interface SegmentBytes {
    * makes until it is done with them, of those that it reads from when it begins them.
    */
   readonly bytesWithGradients: number
+  /**
+   * No more than that: what ops run backward in, from the last one to that at a place in the
+   * segment, but for running forward again; of a segment without tiles.
+   */
+  readonly bytesDownTo: (place: number) => number
   /** Bytes that are kept from forward until backward. */
   readonly keptBytes: number
   /** A kernel that the device refuses, whose scratch is left out; undefined where it takes all. */
@@ -42,6 +47,8 @@ interface Range {
 export interface BytesBuilder extends Builder {
   /** Instructions so far. */
   readonly time: () => number
+  /** The op at a place in the segment begins to run backward. */
+  readonly beginBackward: (place: number) => void
   /** A gradient is complete, outside of loops: with updates in the step it stays until here. */
   readonly finish: (gradient: Buffer) => void
   /**
@@ -61,19 +68,37 @@ interface Lifetime {
   readonly to: number
 }
 
-const mostLive = (ranges: readonly Lifetime[], end: number): number => {
-  const change = new Float64Array(end + 1)
+/** Bytes in use at each time. */
+const liveBytes = (ranges: readonly Lifetime[], end: number): Float64Array => {
+  const live = new Float64Array(end + 1)
   for (const { buffer, from, to } of ranges) {
     const bytes = alignUp(buffer.bytes)
-    change[from]! += bytes
-    change[to]! -= bytes
+    live[from]! += bytes
+    live[to]! -= bytes
   }
-  let [live, most] = [0, 0]
-  for (const one of change) {
-    live += one
-    if (live > most) most = live
-  }
-  return most
+  for (let time = 1; time <= end; time++) live[time]! += live[time - 1]!
+  return live
+}
+
+const most = (live: Float64Array, from = 0, to = live.length): number => {
+  let bytes = 0
+  for (let time = from; time < to; time++) if (live[time]! > bytes) bytes = live[time]!
+  return bytes
+}
+
+const mostLive = (ranges: readonly Lifetime[], end: number): number => most(liveBytes(ranges, end))
+
+/** When ops begin to run backward, from the last one to the first. */
+type Begun = readonly { readonly place: number; readonly time: number }[]
+
+/** The most that is live from when the first of these begins until another is done. */
+const mostDownTo = (live: Float64Array, begun: Begun): ((place: number) => number) => {
+  let bytes = 0
+  const reached = begun.map(({ place, time }, index) => {
+    bytes = Math.max(bytes, most(live, time, begun[index + 1]?.time))
+    return { place, bytes }
+  })
+  return (place) => reached.findLast((one) => one.place >= place)?.bytes ?? 0
 }
 
 /** A bytes builder that has emitted nothing. */
@@ -109,6 +134,7 @@ export const createBytesBuilder = (): BytesBuilder => {
     touch(device)
     time++
   }
+  const begun: { readonly place: number; readonly time: number }[] = []
   const closed: { readonly touched: readonly Range[]; readonly from: number; readonly to: number }[] = []
   const runLoop = (count: number, body: () => void): void => {
     if (count === 1) return body()
@@ -145,6 +171,7 @@ export const createBytesBuilder = (): BytesBuilder => {
     timepoint: () => undefined,
     timepoints: () => new Map(),
     time: () => time,
+    beginBackward: (place) => void begun.push({ place, time }),
     finish: (gradient) => {
       const range = isCounted(gradient) ? known[gradient.id] : undefined
       if (range !== undefined) range.inStepTo = time + 1
@@ -174,13 +201,15 @@ export const createBytesBuilder = (): BytesBuilder => {
           if (side === undefined) return []
           return [side === 'before' ? { ...range, to: time } : { ...range, from: forwardEnd }]
         })
+        const inBackward = liveBytes([...ofBackward, ...gradients], time)
         return {
           forwardBytes: mostLive(
             own.filter(({ from }) => from < forwardEnd),
             time
           ),
           backwardBytes: mostLive(ofBackward, time),
-          bytesWithGradients: mostLive([...ofBackward, ...gradients], time),
+          bytesWithGradients: most(inBackward),
+          bytesDownTo: mostDownTo(inBackward, begun),
           keptBytes: across.reduce((all, { buffer }) => all + buffer.bytes, 0),
           refusedKernel: findRefused(own)
         }

@@ -119,6 +119,9 @@ const countBytes = (
     onForwardDone: () => {
       forwardEnd = bytes.time()
     },
+    atOp: (direction, position) => {
+      if (direction === 'backward') bytes.beginBackward(position - segment.from)
+    },
     finish: (_, gradient) => bytes.finish(gradient),
     ...(aroundTile && { aroundTile })
   })

@@ -1,14 +1,16 @@
 import { overlapsCopies } from '../../devices/device-model'
-import { lazy } from '../../memoize'
+import { fusibleTileAxes } from '../../graph/grid'
+import { lazy, memoizeByNumber } from '../../memoize'
 import { requestedTiles } from '../../graph/directives'
 import { type Segment } from '../../plans/plan'
 import { tileCount, untiled, type Grid, type Span } from '../../graph/span'
 import { endsOnHost } from '../../plans/host-tensors'
 import type { SegmentOption } from './grid-search'
+import { blockPairs } from '../block-pairs'
 import { candidateGrids } from '../grids'
 import { leastKeptOption } from './least-kept-option'
 import type { LeastWeights } from './least-weights'
-import { memoizeBySpan } from './memoize-by-span'
+import { memoizeBySpan } from '../memoize-by-span'
 import type { Boundaries, OptionBytes } from './option-bytes'
 import { decidedBy } from '../normalise-on-load'
 import type { Search, Variant } from '../strategy'
@@ -115,6 +117,11 @@ export const createSegmentOptions = (
       ? listBlocks(search, positions, span)
       : []
   )
+  const mayTile = (span: Span): boolean => fusibleTileAxes(graph, span).length > 0
+  const pairs = blockPairs(search)
+  /** Of one process, all on the device, and where something learns. */
+  const boundedByPairs = (span: Span): boolean =>
+    onHost === undefined && graph.shard === undefined && graph.objective.kind !== 'evaluate' && !bytes.isFrozen(span)
   const mayRematerialize = (span: Span): boolean => blocksOf(span).length > 1 && gridsOf(span).length === 0
   const rematerializedBy = (variantsOf: (block: Span) => readonly Variant[]) =>
     memoizeBySpan(end, (span) =>
@@ -167,6 +174,11 @@ export const createSegmentOptions = (
     const { isLast, wanted, keepable, variants, reordering, isLimited, inRows, beside, loadings, kept, again, coarsest } = waysOf(span)
     const endBytes = bytes.ends(span)
     const leastKeptBytes = bytes.outputs(span) - bytes.freed(span)
+    const [byPairs, canTile] = [boundedByPairs(span), wanted !== undefined || inRows || mayTile(span)]
+    const wholeIn = (variant: number): Segment => ({
+      ...{ ...span, grid: untiled, recompute: !isLast, reorder: 'once' },
+      ...decidedBy(variants[variant]!, !isLast)
+    })
     /** By variant: what it adds at least. */
     const least = lazy(() => {
       const { before, after, through } = bytes.isFrozen(span) ? { before: 0, after: 0, through: 0 } : bytes.gradients(span)
@@ -175,16 +187,19 @@ export const createSegmentOptions = (
       const beside = before + after + through
       return variants.map((variant): LeastWeights => {
         const { whole, tiled, shared } = leastWeights(span, variant)
-        return { whole: through + Math.max(whole, before, after + read), tiled: beside + tiled, shared: beside + shared }
+        const inTiles = canTile ? beside : Infinity
+        return { whole: through + Math.max(whole, before, after + read), tiled: inTiles + tiled, shared: inTiles + shared }
       })
     })
+    const leastOfPairs = memoizeByNumber((variant) => (byPairs ? pairs.addedBytes(wholeIn(variant)) : 0))
+    /** Whether a variant may fit without tiles. */
+    const mayFitWhole = (variant: number, available: number): boolean =>
+      wanted !== undefined || inRows || (least()[variant]!.whole <= available && leastOfPairs(variant) <= available)
     const inTiles = fastestTiled({
       ...{ span, variants, reordering, loadings, inRows, beside, least, optionOf },
       grids: () => gridsOf(span),
       wholeNanoseconds: (variant) => nanosecondsOf(coarsest[isLimited ? 0 : variant]!()!)
     })
-    const mayFitWhole = (variant: number, available: number): boolean =>
-      wanted !== undefined || inRows || least()[variant]!.whole <= available
     /** The place of the first that fits, -1 where none does. */
     const firstWithin = (options: readonly (() => SegmentOption | undefined)[], available: number): number => {
       for (let place = 0; place < options.length; place++)
@@ -194,17 +209,23 @@ export const createSegmentOptions = (
     /** Of the whole alone where bands may pass beside it. */
     const nanosecondsOf = (option: SegmentOption | undefined): number =>
       option === undefined ? Infinity : beside ? estimate(option.segment)!.nanoseconds() : option.nanoseconds()
+    const pairNanoseconds = memoizeByNumber((variant) => (byPairs ? pairs.nanoseconds(wholeIn(variant)) : undefined))
+    /** No more than the coarsest take. */
+    const leastOfCoarsest = (variant: number): number => pairNanoseconds(variant) ?? nanosecondsOf(coarsest[variant]?.())
     const minNanoseconds = lazy(() => Math.min(...[kept, again].map(([fastest]) => nanosecondsOf(fastest?.()))))
     return {
-      aboutNanoseconds: lazy(() => (keepable && !isLast ? minNanoseconds() : aboutNanoseconds(span))),
+      aboutNanoseconds: lazy(() => {
+        if (keepable && !isLast) return minNanoseconds()
+        return pairNanoseconds(0) ?? aboutNanoseconds(span)
+      }),
       minNanoseconds,
       leastNanoseconds: rememberSteps((available) => {
         if (endBytes > available) return Infinity
         if (wanted !== undefined || inRows || isLimited) return minNanoseconds()
         const place = isLast ? -1 : firstWithin(kept, available)
-        const computed = least().findIndex(({ whole, tiled }) => Math.min(whole, tiled) <= available)
+        const computed = least().findIndex(({ tiled }, variant) => tiled <= available || mayFitWhole(variant, available))
         const inBlocks = computed === 0 ? undefined : rematerialized(span)(available)
-        return Math.min(nanosecondsOf(kept[place]?.()), nanosecondsOf(coarsest[computed]?.()), nanosecondsOf(inBlocks))
+        return Math.min(nanosecondsOf(kept[place]?.()), computed === -1 ? Infinity : leastOfCoarsest(computed), nanosecondsOf(inBlocks))
       }),
       leastCosts: lazy(() => [
         ...kept

@@ -1,5 +1,5 @@
-import type { Span } from '../../graph/span'
-import { memoizeByNumber } from '../../memoize'
+import type { Span } from '../graph/span'
+import { memoizeByNumber } from '../memoize'
 
 /** Remembers a function's results by the ends of a span of at most `end` ops. */
 export const memoizeBySpan = <A>(end: number, compute: (span: Span) => A): ((span: Span) => A) => {
