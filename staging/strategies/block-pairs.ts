@@ -1,31 +1,56 @@
+import { inputInterval } from '../graph/axis-access'
+import { axisIndex, type Graph } from '../graph/graph'
 import type { SegmentEstimate } from '../lowering/cost/estimate'
 import { createPool } from '../lowering/ir/builder'
+import type { ModelScope } from '../lowering/scope/scope'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { onLoadNormalisations } from '../lowering/tile/normalise-on-load'
 import { memoizePerObject } from '../memoize'
 import type { Segment } from '../plans/plan'
 import { checkpointPositions, isSingleTensorBoundary, outputBytes } from './find-segments'
-import { heldBytesEstimator } from './least-bytes'
+import { heldBytesEstimator, tensorBytes } from './least-bytes'
 import { memoizeBySpan } from './memoize-by-span'
 import type { Search } from './strategy'
 
-/** Sums of times are not exact. */
-const rounding = 1e-9
+/** Sums of times are exact but for this share. */
+export const roundingOfPairs = 1e-12
 
-/** What segments of three blocks or more take without tiles, at least, and nearly that. */
+/**
+ * What segments without tiles take, at least and nearly: of three blocks or more that compute all of
+ * their tensors, for one process, with nothing on the host.
+ */
 export interface BlockPairs {
-  /** Nanoseconds; undefined for fewer blocks. */
+  /**
+   * Nanoseconds; undefined for other segments, and for the last, whose forward is a part of its
+   * backward.
+   */
   readonly nanoseconds: (segment: Segment) => number | undefined
-  /** Bytes that a segment adds to what is resident where it learns; 0 for fewer blocks. */
+  /**
+   * Bytes that a segment adds to what is resident, where it learns, within a hundredth; 0 for other
+   * segments.
+   */
   readonly addedBytes: (segment: Segment) => number
 }
 
-const listCuts = ({ graph, device }: Pick<Search, 'graph' | 'device'>): readonly number[] => {
-  const scope = createModelScope(graph, device, createPool())
+/** Whether whatever reads a tensor reads it to its edges: otherwise a part is copied from whole ones. */
+const isReadWhole = ({ nodes, readers }: Graph, tensor: number): boolean =>
+  readers[tensor]!.every((reader) =>
+    (['H', 'W'] as const).every((axis) => {
+      const { access, input, output } = nodes[reader]!
+      const [inputExtent, outputExtent] = [input, output].map((shape) => shape[axisIndex[axis]])
+      const { from, to } = inputInterval(access[axis], { from: 0, to: outputExtent! }, inputExtent!).interval
+      return from === 0 && to === inputExtent
+    })
+  )
+
+/** Where one tensor alone goes on, read whole, and nothing that is normalised on load. */
+const listCuts = (scope: ModelScope, sizes: readonly number[]): readonly number[] => {
   const onLoad = [...onLoadNormalisations(scope.parameters, scope)]
-  return checkpointPositions(graph, outputBytes(scope), Infinity).filter(
+  return checkpointPositions(scope.graph, sizes, Infinity).filter(
     (cut) =>
-      isSingleTensorBoundary(graph, cut) && !onLoad.some(([position, normalisation]) => normalisation < cut && cut <= position)
+      isSingleTensorBoundary(scope.graph, cut) &&
+      isReadWhole(scope.graph, cut) &&
+      !onLoad.some(([position, normalisation]) => normalisation < cut && cut <= position)
   )
 }
 
@@ -34,17 +59,26 @@ const listCuts = ({ graph, device }: Pick<Search, 'graph' | 'device'>): readonly
  * one tensor alone goes on, an op's launches and buffers depend on no more than the block on the
  * other side. So a segment takes the time of its pairs of blocks less that of the blocks that two
  * of them share; and while a block runs backward, all is in use that is while it does so in its
- * pair, and what the blocks before that read. Of whole tensors of one process, on the device.
+ * pair, and what the blocks before that read.
  */
 export const blockPairs = memoizePerObject(
   () => '',
   ({ graph, device, estimate }: Search): BlockPairs => {
-    const end = graph.nodes.length
-    const cuts = listCuts({ graph, device })
-    const heldBytes = heldBytesEstimator(createModelScope(graph, device, createPool()))
-    const endsOf = memoizeBySpan(end, ({ from, to }): readonly number[] => [from, ...cuts.filter((cut) => from < cut && cut < to), to])
-    const isFew = (ends: readonly number[]): boolean => ends.length < 4
-    const heldBefore = memoizeBySpan(end, (span) => heldBytes(span, endsOf(span).slice(0, -2)))
+    const scope = createModelScope(graph, device, createPool())
+    const sizes = outputBytes(scope)
+    const [cuts, heldBytes] = [listCuts(scope, sizes), heldBytesEstimator(scope)]
+    // What strides leave out of a tensor depends on all that comes after it.
+    const partial = tensorBytes(scope).flatMap((bytes, tensor) => (tensor > 0 && bytes < sizes[tensor - 1]! ? [tensor] : []))
+    const endsOf = memoizeBySpan(graph.nodes.length, ({ from, to }): readonly number[] => [
+      from,
+      ...cuts.filter((cut) => from < cut && cut < to),
+      to
+    ])
+    const isBounded = memoizeBySpan(
+      graph.nodes.length,
+      (span) => graph.shard === undefined && endsOf(span).length > 3 && !partial.some((tensor) => span.from < tensor && tensor < span.to)
+    )
+    const heldBefore = memoizeBySpan(graph.nodes.length, (span) => heldBytes(span, endsOf(span).slice(0, -2)))
     const partOf = (segment: Segment, from: number, to: number): SegmentEstimate => {
       const inside = (key: 'winograd' | 'slicedWinograd' | 'normaliseOnLoad'): Partial<Segment> => {
         const positions = segment[key]
@@ -54,21 +88,24 @@ export const blockPairs = memoizePerObject(
     }
     return {
       nanoseconds: (segment) => {
+        if (!isBounded(segment) || segment.to === graph.nodes.length) return undefined
         const ends = endsOf(segment)
-        if (isFew(ends)) return undefined
         const timeOf = (place: number, blocks: number): number => partOf(segment, ends[place]!, ends[place + blocks]!).nanoseconds()
         let sum = timeOf(0, 2)
         for (let place = 1; place < ends.length - 2; place++) sum += timeOf(place, 2) - timeOf(place, 1)
-        return (1 - rounding) * sum
+        return (1 - roundingOfPairs) * sum
       },
       addedBytes: (segment) => {
+        if (!isBounded(segment)) return 0
         const ends = endsOf(segment)
-        if (isFew(ends)) return 0
         return heldBefore(segment).reduce((most, held, place) => {
           const [from, middle, to] = ends.slice(place)
-          const { bytesDownTo } = partOf(segment, from!, to!).bytes()
           // The first block is the segment's own; where others begin, buffers are others than inside.
-          return Math.max(most, held + bytesDownTo(place === 0 ? 0 : middle! - from!))
+          const first = place === 0 ? 0 : middle! - from!
+          const reached = partOf(segment, from!, to!)
+            .bytes()
+            .bytesDownTo.findLast((one) => one.place >= first)
+          return Math.max(most, held + (reached?.bytes ?? 0))
         }, 0)
       }
     }

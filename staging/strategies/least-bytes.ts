@@ -24,7 +24,7 @@ const leastOfPart = (extent: number, { count, index }: AxisPart): number => {
  * Bytes of each tensor as a step without tiles holds it: where strides leave something out, it need
  * not be there.
  */
-const heldBytes = ({ graph, layouts, activationBytes }: ModelScope): readonly number[] => {
+export const tensorBytes = ({ graph, layouts, activationBytes }: ModelScope): readonly number[] => {
   const { shard, ...alone } = graph
   const parts = shard && meshShard(shard).parts
   const { B, H, W } = segmentTiling(alone, { from: 0, to: graph.nodes.length }, untiled)!
@@ -37,7 +37,7 @@ const heldBytes = ({ graph, layouts, activationBytes }: ModelScope): readonly nu
 
 /** Bytes of the largest tensor of a step without tiles. */
 export const largestTensorBytes = (graph: StepGraph, device: DeviceModel): number =>
-  Math.max(...heldBytes(createModelScope(graph, device, createPool())))
+  Math.max(...tensorBytes(createModelScope(graph, device, createPool())))
 
 /** Bytes of the largest layer's gradient, or of its weights as backward reads them. */
 export const largestLayerBytes = (graph: StepGraph, device: DeviceModel): number => {
@@ -56,7 +56,7 @@ export interface ReadBytes {
 
 /** Estimates, for any span of a model, the bytes that its backward reads of its own tensors. */
 export const readBytesEstimator = (scope: ModelScope): ((span: Span) => ReadBytes) => {
-  const sizes = heldBytes(scope)
+  const sizes = tensorBytes(scope)
   const { graph } = scope
   return ({ from, to }) => {
     const { readsInput } = createPasses(scope, withAllOnLoad(scope, { from, to }))('recompute')
@@ -78,7 +78,7 @@ export const readBytesEstimator = (scope: ModelScope): ((span: Span) => ReadByte
  * of what the span makes before it: they are there until these ops run backward.
  */
 export const heldBytesEstimator = (scope: ModelScope): ((span: Span, positions: readonly number[]) => readonly number[]) => {
-  const sizes = heldBytes(scope)
+  const sizes = tensorBytes(scope)
   const { graph } = scope
   return ({ from, to }, positions) => {
     const { readsInput } = createPasses(scope, withAllOnLoad(scope, { from, to }))('recompute')
@@ -103,7 +103,7 @@ export const heldBytesEstimator = (scope: ModelScope): ((span: Span, positions: 
  */
 export const leastBytesEstimator = (graph: StepGraph, device: DeviceModel, residentBytes: number): ((segments: Segmentation) => number) => {
   const scope = createModelScope(graph, device, createPool())
-  const sizes = heldBytes(scope)
+  const sizes = tensorBytes(scope)
   const sum = (tensors: Iterable<number>): number => [...tensors].reduce((bytes, tensor) => bytes + alignUp(sizes[tensor]!), 0)
   const [readBytes, weightsOf] = [readBytesEstimator(scope), leastWeights(scope)]
   return (segments) => {

@@ -13,14 +13,21 @@ export interface SegmentBytes {
    */
   readonly bytesWithGradients: number
   /**
-   * No more than that: what ops run backward in, from the last one to that at a place in the
-   * segment, but for running forward again; of a segment without tiles.
+   * The most of that while ops run backward, from the last one to that at each place in the
+   * segment, but for running forward again and for the gradients of what it reads; of a segment
+   * without tiles.
    */
-  readonly bytesDownTo: (place: number) => number
+  readonly bytesDownTo: readonly ReachedPlace[]
   /** Bytes that are kept from forward until backward. */
   readonly keptBytes: number
   /** A kernel that the device refuses, whose scratch is left out; undefined where it takes all. */
   readonly refusedKernel: KernelKind | undefined
+}
+
+/** What was the most when the op at a place was done. */
+interface ReachedPlace {
+  readonly place: number
+  readonly bytes: number
 }
 
 /** What a segment takes where layers are updated in the step, and where they are not. */
@@ -91,14 +98,13 @@ const mostLive = (ranges: readonly Lifetime[], end: number): number => most(live
 /** When ops begin to run backward, from the last one to the first. */
 type Begun = readonly { readonly place: number; readonly time: number }[]
 
-/** The most that is live from when the first of these begins until another is done. */
-const mostDownTo = (live: Float64Array, begun: Begun): ((place: number) => number) => {
+/** The most that is live from when the first of these begins until each is done. */
+const mostDownTo = (live: Float64Array, begun: Begun): readonly ReachedPlace[] => {
   let bytes = 0
-  const reached = begun.map(({ place, time }, index) => {
+  return begun.map(({ place, time }, index) => {
     bytes = Math.max(bytes, most(live, time, begun[index + 1]?.time))
     return { place, bytes }
   })
-  return (place) => reached.findLast((one) => one.place >= place)?.bytes ?? 0
 }
 
 /** A bytes builder that has emitted nothing. */
@@ -195,21 +201,18 @@ export const createBytesBuilder = (): BytesBuilder => {
         const own = lifetimes.filter(({ buffer }) => isOwn(buffer))
         const across = own.filter(({ from, to }) => from < forwardEnd && to > forwardEnd)
         const ofBackward = own.filter(({ to }) => to > forwardEnd)
-        const gradients = lifetimes.flatMap((range): readonly Lifetime[] => {
-          const { identity } = range.buffer
-          const side = isOwn(range.buffer) || !('node' in identity) ? undefined : sideOf(identity.node)
-          if (side === undefined) return []
-          return [side === 'before' ? { ...range, to: time } : { ...range, from: forwardEnd }]
-        })
-        const inBackward = liveBytes([...ofBackward, ...gradients], time)
+        const gradientsOn = (side: 'before' | 'after'): readonly Lifetime[] =>
+          lifetimes.filter(({ buffer }) => !isOwn(buffer) && 'node' in buffer.identity && sideOf(buffer.identity.node) === side)
+        const withAfter = [...ofBackward, ...gradientsOn('after').map((range) => ({ ...range, from: forwardEnd }))]
+        const before = gradientsOn('before').map((range) => ({ ...range, to: time }))
         return {
           forwardBytes: mostLive(
             own.filter(({ from }) => from < forwardEnd),
             time
           ),
           backwardBytes: mostLive(ofBackward, time),
-          bytesWithGradients: most(inBackward),
-          bytesDownTo: mostDownTo(inBackward, begun),
+          bytesWithGradients: mostLive([...withAfter, ...before], time),
+          bytesDownTo: mostDownTo(liveBytes(withAfter, time), begun),
           keptBytes: across.reduce((all, { buffer }) => all + buffer.bytes, 0),
           refusedKernel: findRefused(own)
         }

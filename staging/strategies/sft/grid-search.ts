@@ -13,6 +13,8 @@ export interface SegmentOption {
   readonly addedBytes: () => number
   readonly keptBytes: () => number
   readonly nanoseconds: () => number
+  /** Of an option with bounds for bytes and time: with exact ones, as it is found from then on. */
+  readonly settle?: () => SegmentOption
 }
 
 /** All segments of an option. */

@@ -20,6 +20,7 @@ import { leastKeptPath } from './least-kept-path'
 import { leastWeights } from './least-weights'
 import { memoizeBySpan } from '../memoize-by-span'
 import { createOptionBytes, type Boundaries } from './option-bytes'
+import { roundingOfPairs } from '../block-pairs'
 import { readBytesEstimator } from '../least-bytes'
 import type { Search, Segmentation, SegmentationSearch, Strategy } from '../strategy'
 import { createSegmentOptions } from './segment-options'
@@ -92,10 +93,10 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
   const segments = createSegmentOptions(search, positionsWithin(Infinity), boundaries, bytes)
 
   /**
-   * The label of least time at the end that takes no more than `limit`; tiled are only segments
-   * that start where `mayTile` says.
+   * The label of least time at the end that takes no more than `limit`, some of its options perhaps
+   * by what they take at least; tiled are only segments that start where `mayTile` says.
    */
-  const fastest = (
+  const likelyFastest = (
     target: number,
     own: number,
     route: Route,
@@ -126,6 +127,23 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
         }
       }
     return labels.get(end)!.at(-1)
+  }
+  /** As that, exactly: until none is better, options that seemed to be are looked at. */
+  const fastest: typeof likelyFastest = (target, own, ...limits) => {
+    for (;;) {
+      const label = likelyFastest(target, own, ...limits)
+      let isExact = true
+      for (let last = label?.last; last !== undefined; last = last.before.last) {
+        const { option, before } = last
+        const exact = option.settle?.()
+        if (exact === undefined) continue
+        isExact &&=
+          exact.addedBytes() <= Math.min(own, target - before.savedBytes) - persistentBytes &&
+          exact.keptBytes() <= option.keptBytes() &&
+          exact.nanoseconds() <= (1 + 3 * roundingOfPairs) * option.nanoseconds()
+      }
+      if (isExact) return label
+    }
   }
 
   const routeWithin = memoizeByNumber((target: number): Route => {

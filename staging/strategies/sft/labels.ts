@@ -5,7 +5,7 @@ import { segmentsOf, type SegmentOption } from './grid-search'
 export interface PathLabel {
   readonly savedBytes: number
   readonly nanoseconds: number
-  readonly last: { readonly option: Pick<SegmentOption, 'segment' | 'rematerialized'>; readonly before: PathLabel } | undefined
+  readonly last: { readonly option: SegmentOption; readonly before: PathLabel } | undefined
 }
 
 /**

@@ -9,6 +9,7 @@ import type { SegmentOption } from './grid-search'
 import { blockPairs } from '../block-pairs'
 import { candidateGrids } from '../grids'
 import { leastKeptOption } from './least-kept-option'
+import { likelyOption } from './likely-option'
 import type { LeastWeights } from './least-weights'
 import { memoizeBySpan } from '../memoize-by-span'
 import type { Boundaries, OptionBytes } from './option-bytes'
@@ -119,9 +120,8 @@ export const createSegmentOptions = (
   )
   const mayTile = (span: Span): boolean => fusibleTileAxes(graph, span).length > 0
   const pairs = blockPairs(search)
-  /** Of one process, all on the device, and where something learns. */
-  const boundedByPairs = (span: Span): boolean =>
-    onHost === undefined && graph.shard === undefined && graph.objective.kind !== 'evaluate' && !bytes.isFrozen(span)
+  /** All on the device, and where something learns. */
+  const boundedByPairs = (span: Span): boolean => onHost === undefined && graph.objective.kind !== 'evaluate' && !bytes.isFrozen(span)
   const mayRematerialize = (span: Span): boolean => blocksOf(span).length > 1 && gridsOf(span).length === 0
   const rematerializedBy = (variantsOf: (block: Span) => readonly Variant[]) =>
     memoizeBySpan(end, (span) =>
@@ -174,7 +174,7 @@ export const createSegmentOptions = (
     const { isLast, wanted, keepable, variants, reordering, isLimited, inRows, beside, loadings, kept, again, coarsest } = waysOf(span)
     const endBytes = bytes.ends(span)
     const leastKeptBytes = bytes.outputs(span) - bytes.freed(span)
-    const [byPairs, canTile] = [boundedByPairs(span), wanted !== undefined || inRows || mayTile(span)]
+    const [byPairs, canTile] = [wanted === undefined && boundedByPairs(span), wanted !== undefined || inRows || mayTile(span)]
     const wholeIn = (variant: number): Segment => ({
       ...{ ...span, grid: untiled, recompute: !isLast, reorder: 'once' },
       ...decidedBy(variants[variant]!, !isLast)
@@ -191,6 +191,8 @@ export const createSegmentOptions = (
         return { whole: through + Math.max(whole, before, after + read), tiled: inTiles + tiled, shared: inTiles + shared }
       })
     })
+    /** What pairs of blocks tell, by variant. */
+    const pairNanoseconds = memoizeByNumber((variant) => (byPairs ? pairs.nanoseconds(wholeIn(variant)) : undefined))
     const leastOfPairs = memoizeByNumber((variant) => (byPairs ? pairs.addedBytes(wholeIn(variant)) : 0))
     /** Whether a variant may fit without tiles. */
     const mayFitWhole = (variant: number, available: number): boolean =>
@@ -200,6 +202,14 @@ export const createSegmentOptions = (
       grids: () => gridsOf(span),
       wholeNanoseconds: (variant) => nanosecondsOf(coarsest[isLimited ? 0 : variant]!()!)
     })
+    const likely = coarsest.map((exact, variant) =>
+      likelyOption(exact, () => {
+        const nanoseconds = pairNanoseconds(variant)
+        if (nanoseconds === undefined) return undefined
+        const addedBytes = (): number => leastOfPairs(variant)
+        return { segment: wholeIn(variant), addedBytes, keptBytes: () => leastKeptBytes, nanoseconds: () => nanoseconds }
+      })
+    )
     /** The place of the first that fits, -1 where none does. */
     const firstWithin = (options: readonly (() => SegmentOption | undefined)[], available: number): number => {
       for (let place = 0; place < options.length; place++)
@@ -209,7 +219,6 @@ export const createSegmentOptions = (
     /** Of the whole alone where bands may pass beside it. */
     const nanosecondsOf = (option: SegmentOption | undefined): number =>
       option === undefined ? Infinity : beside ? estimate(option.segment)!.nanoseconds() : option.nanoseconds()
-    const pairNanoseconds = memoizeByNumber((variant) => (byPairs ? pairs.nanoseconds(wholeIn(variant)) : undefined))
     /** No more than the coarsest take. */
     const leastOfCoarsest = (variant: number): number => pairNanoseconds(variant) ?? nanosecondsOf(coarsest[variant]?.())
     const minNanoseconds = lazy(() => Math.min(...[kept, again].map(([fastest]) => nanosecondsOf(fastest?.()))))
@@ -237,19 +246,19 @@ export const createSegmentOptions = (
       leastKeptBytes,
       within: (available, tiledNanoseconds) => {
         if (endBytes > available) return []
-        const [keptWhole, fitting] = [firstWithin(kept, available), firstWithin(coarsest, available)]
+        const [keptWhole, fitting] = [coarsest === kept ? -1 : firstWithin(kept, available), firstWithin(likely, available)]
         const options: SegmentOption[] = []
         if (keptWhole !== -1) options.push(kept[keptWhole]!()!)
+        if (fitting !== -1) options.push(likely[fitting]!()!)
         if (wanted !== undefined) return options
-        if (fitting !== -1 && coarsest !== kept) options.push(coarsest[fitting]!()!)
         // Tiles of a variant that fits whole are slower than that, but for what passes beside
         // computing.
         const end = fitting === -1 ? coarsest.length : fitting + (beside ? 1 : 0)
-        const slowest = Math.min(tiledNanoseconds, fitting === -1 ? Infinity : coarsest[fitting]!()!.nanoseconds())
+        const slowest = Math.min(tiledNanoseconds, fitting === -1 ? Infinity : likely[fitting]!()!.nanoseconds())
         const tiled = inTiles(isLimited ? coarsest.length : end, available, slowest)
         if (tiled !== undefined) options.push(tiled)
         const inBlocks = fitting === 0 ? undefined : rematerialized(span)(available)
-        if (inBlocks !== undefined && inBlocks.nanoseconds() < nanosecondsOf(coarsest[fitting]?.())) options.push(inBlocks)
+        if (inBlocks !== undefined && inBlocks.nanoseconds() < nanosecondsOf(likely[fitting]?.())) options.push(inBlocks)
         return options
       }
     }
