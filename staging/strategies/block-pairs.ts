@@ -1,5 +1,4 @@
-import { inputInterval } from '../graph/axis-access'
-import { axisIndex, type Graph } from '../graph/graph'
+import { readsWhole } from '../graph/reads-whole'
 import type { SegmentEstimate } from '../lowering/cost/estimate'
 import { createPool } from '../lowering/ir/builder'
 import type { ModelScope } from '../lowering/scope/scope'
@@ -25,23 +24,9 @@ export interface BlockPairs {
    * backward.
    */
   readonly nanoseconds: (segment: Segment) => number | undefined
-  /**
-   * Bytes that a segment adds to what is resident, where it learns, within a hundredth; 0 for other
-   * segments.
-   */
+  /** Bytes that a segment adds to what is resident, where it learns; 0 for other segments. */
   readonly addedBytes: (segment: Segment) => number
 }
-
-/** Whether whatever reads a tensor reads it to its edges: otherwise a part is copied from whole ones. */
-const isReadWhole = ({ nodes, readers }: Graph, tensor: number): boolean =>
-  readers[tensor]!.every((reader) =>
-    (['H', 'W'] as const).every((axis) => {
-      const { access, input, output } = nodes[reader]!
-      const [inputExtent, outputExtent] = [input, output].map((shape) => shape[axisIndex[axis]])
-      const { from, to } = inputInterval(access[axis], { from: 0, to: outputExtent! }, inputExtent!).interval
-      return from === 0 && to === inputExtent
-    })
-  )
 
 /** Where one tensor alone goes on, read whole, and nothing that is normalised on load. */
 const listCuts = (scope: ModelScope, sizes: readonly number[]): readonly number[] => {
@@ -49,7 +34,7 @@ const listCuts = (scope: ModelScope, sizes: readonly number[]): readonly number[
   return checkpointPositions(scope.graph, sizes, Infinity).filter(
     (cut) =>
       isSingleTensorBoundary(scope.graph, cut) &&
-      isReadWhole(scope.graph, cut) &&
+      scope.graph.readers[cut]!.every((reader) => readsWhole(scope.graph.nodes[reader]!)) &&
       !onLoad.some(([position, normalisation]) => normalisation < cut && cut <= position)
   )
 }

@@ -2,6 +2,7 @@ import type { DeviceModel } from '../devices/device-model'
 import { extentsOfTensor } from '../graph/graph'
 import { meshShard, type AxisPart } from '../graph/shard'
 import type { StepGraph } from '../graph/step-graph'
+import { readsWhole } from '../graph/reads-whole'
 import { activationElements } from '../kernels/layout'
 import type { ModelScope } from '../lowering/scope/scope'
 import { createPool } from '../lowering/ir/builder'
@@ -80,11 +81,14 @@ export const readBytesEstimator = (scope: ModelScope): ((span: Span) => ReadByte
 export const heldBytesEstimator = (scope: ModelScope): ((span: Span, positions: readonly number[]) => readonly number[]) => {
   const sizes = tensorBytes(scope)
   const { graph } = scope
+  const isWhole = graph.nodes.map(readsWhole)
   return ({ from, to }, positions) => {
     const { readsInput } = createPasses(scope, withAllOnLoad(scope, { from, to }))('recompute')
     const held = positions.map(() => 0)
     for (let tensor = from + 1; tensor < to; tensor++) {
-      const reader = graph.readers[tensor]!.find((position) => from <= position && position < to && readsInput(position))
+      const reader = graph.readers[tensor]!.find(
+        (position) => from <= position && position < to && isWhole[position]! && readsInput(position)
+      )
       if (reader === undefined) continue
       // The op at the position itself runs backward last of those after it.
       positions.forEach((position, place) => {
