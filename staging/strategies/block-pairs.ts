@@ -11,8 +11,11 @@ import { heldBytesEstimator, tensorBytes } from './least-bytes'
 import { memoizeBySpan } from './memoize-by-span'
 import type { Search } from './strategy'
 
-/** Sums of times are exact but for this share. */
-export const roundingOfPairs = 1e-12
+/** Nanoseconds, a power of two. */
+export const timeUnit = 2 ** -10
+
+/** Sums of such times are exact: what takes as long in parts takes as long as a whole. */
+export const roundTime = (nanoseconds: number): number => timeUnit * Math.round(nanoseconds / timeUnit)
 
 /**
  * What segments without tiles take, at least and nearly: of three blocks or more that compute all of
@@ -20,7 +23,7 @@ export const roundingOfPairs = 1e-12
  */
 export interface BlockPairs {
   /**
-   * Nanoseconds; undefined for other segments, and for the last, whose forward is a part of its
+   * Nanoseconds by `roundTime`; undefined for other segments, and for the last, whose forward is a part of its
    * backward.
    */
   readonly nanoseconds: (segment: Segment) => number | undefined
@@ -78,7 +81,7 @@ export const blockPairs = memoizePerObject(
         const timeOf = (place: number, blocks: number): number => partOf(segment, ends[place]!, ends[place + blocks]!).nanoseconds()
         let sum = timeOf(0, 2)
         for (let place = 1; place < ends.length - 2; place++) sum += timeOf(place, 2) - timeOf(place, 1)
-        return (1 - roundingOfPairs) * sum
+        return roundTime(sum)
       },
       addedBytes: (segment) => {
         if (!isBounded(segment)) return 0

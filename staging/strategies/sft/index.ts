@@ -20,7 +20,7 @@ import { leastKeptPath } from './least-kept-path'
 import { leastWeights } from './least-weights'
 import { memoizeBySpan } from '../memoize-by-span'
 import { createOptionBytes, type Boundaries } from './option-bytes'
-import { roundingOfPairs } from '../block-pairs'
+import { timeUnit } from '../block-pairs'
 import { readBytesEstimator } from '../least-bytes'
 import type { Search, Segmentation, SegmentationSearch, Strategy } from '../strategy'
 import { createSegmentOptions } from './segment-options'
@@ -140,7 +140,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
         isExact &&=
           exact.addedBytes() <= Math.min(own, target - before.savedBytes) - persistentBytes &&
           exact.keptBytes() <= option.keptBytes() &&
-          exact.nanoseconds() <= (1 + 3 * roundingOfPairs) * option.nanoseconds()
+          exact.nanoseconds() <= option.nanoseconds() + timeUnit
       }
       if (isExact) return label
     }
