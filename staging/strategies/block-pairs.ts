@@ -18,13 +18,13 @@ export const timeUnit = 2 ** -10
 export const roundTime = (nanoseconds: number): number => timeUnit * Math.round(nanoseconds / timeUnit)
 
 /**
- * What segments without tiles take, at least and nearly: of three blocks or more that compute all of
- * their tensors, for one process, with nothing on the host.
+ * What segments without tiles take, at least and nearly: of three blocks or more that compute all
+ * of their tensors, for one process, with nothing on the host.
  */
 export interface BlockPairs {
   /**
-   * Nanoseconds by `roundTime`; undefined for other segments, and for the last, whose forward is a part of its
-   * backward.
+   * Nanoseconds by `roundTime`; undefined for other segments, and for the last, whose forward is a
+   * part of its backward.
    */
   readonly nanoseconds: (segment: Segment) => number | undefined
   /** Bytes that a segment adds to what is resident, where it learns; 0 for other segments. */
@@ -88,7 +88,7 @@ export const blockPairs = memoizePerObject(
         const ends = endsOf(segment)
         return heldBefore(segment).reduce((most, held, place) => {
           const [from, middle, to] = ends.slice(place)
-          // The first block is the segment's own; where others begin, buffers are others than inside.
+          // The first block is the segment's own; others have other buffers where they begin.
           const first = place === 0 ? 0 : middle! - from!
           const reached = partOf(segment, from!, to!)
             .bytes()
