@@ -1,3 +1,4 @@
+import { isLiveAfter } from '../graph/boundary-tensors'
 import { readsWhole } from '../graph/reads-whole'
 import type { SegmentEstimate } from '../lowering/cost/estimate'
 import { createPool } from '../lowering/ir/builder'
@@ -11,32 +12,30 @@ import { heldBytesEstimator, tensorBytes } from './least-bytes'
 import { memoizeBySpan } from './memoize-by-span'
 import type { Search } from './strategy'
 
-/** Nanoseconds, a power of two. */
-export const timeUnit = 2 ** -10
-
-/** Sums of such times are exact: what takes as long in parts takes as long as a whole. */
-export const roundTime = (nanoseconds: number): number => timeUnit * Math.round(nanoseconds / timeUnit)
-
 /**
  * What segments without tiles take, at least and nearly: of three blocks or more that compute all
  * of their tensors, for one process, with nothing on the host.
  */
 export interface BlockPairs {
   /**
-   * Nanoseconds by `roundTime`; undefined for other segments, and for the last, whose forward is a
-   * part of its backward.
+   * Nanoseconds; undefined for other segments, and for the last, whose forward is a part of its
+   * backward.
    */
   readonly nanoseconds: (segment: Segment) => number | undefined
   /** Bytes that a segment adds to what is resident, where it learns; 0 for other segments. */
   readonly addedBytes: (segment: Segment) => number
 }
 
-/** Where one tensor alone goes on, read whole, and nothing that is normalised on load. */
+/**
+ * Where one tensor alone goes on, not the input beside it, read whole, and nothing that is
+ * normalised on load: else a block depends on more than its neighbours.
+ */
 const listCuts = (scope: ModelScope, sizes: readonly number[]): readonly number[] => {
   const onLoad = [...onLoadNormalisations(scope.parameters, scope)]
   return checkpointPositions(scope.graph, sizes, Infinity).filter(
     (cut) =>
       isSingleTensorBoundary(scope.graph, cut) &&
+      !isLiveAfter(scope.graph, 0, cut) &&
       scope.graph.readers[cut]!.every((reader) => readsWhole(scope.graph.nodes[reader]!)) &&
       !onLoad.some(([position, normalisation]) => normalisation < cut && cut <= position)
   )
@@ -81,14 +80,14 @@ export const blockPairs = memoizePerObject(
         const timeOf = (place: number, blocks: number): number => partOf(segment, ends[place]!, ends[place + blocks]!).nanoseconds()
         let sum = timeOf(0, 2)
         for (let place = 1; place < ends.length - 2; place++) sum += timeOf(place, 2) - timeOf(place, 1)
-        return roundTime(sum)
+        return sum
       },
       addedBytes: (segment) => {
         if (!isBounded(segment)) return 0
         const ends = endsOf(segment)
         return heldBefore(segment).reduce((most, held, place) => {
           const [from, middle, to] = ends.slice(place)
-          // The first block is the segment's own; others have other buffers where they begin.
+          // A part begins at a tensor of others, over which its first op may not write.
           const first = place === 0 ? 0 : middle! - from!
           const reached = partOf(segment, from!, to!)
             .bytes()

@@ -13,9 +13,9 @@ export interface SegmentBytes {
    */
   readonly bytesWithGradients: number
   /**
-   * The most of that while ops run backward, from the last one to that at each place in the
-   * segment, but for running forward again and for the gradients of what it reads; of a segment
-   * without tiles.
+   * By op, from the last one back: the most of `bytesWithGradients` until that op has run backward,
+   * less running forward again and the gradients of what the segment reads; of a segment without
+   * tiles.
    */
   readonly bytesDownTo: readonly ReachedPlace[]
   /** Bytes that are kept from forward until backward. */

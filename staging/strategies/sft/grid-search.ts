@@ -13,8 +13,11 @@ export interface SegmentOption {
   readonly addedBytes: () => number
   readonly keptBytes: () => number
   readonly nanoseconds: () => number
-  /** Of an option with bounds for bytes and time: with exact ones, as it is found from then on. */
-  readonly settle?: () => SegmentOption
+  /**
+   * Where bytes and time are bounds from below: the exact option, which the search finds in its
+   * place from then on; undefined where it cannot be.
+   */
+  readonly settle?: () => SegmentOption | undefined
 }
 
 /** All segments of an option. */

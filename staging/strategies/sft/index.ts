@@ -20,7 +20,6 @@ import { leastKeptPath } from './least-kept-path'
 import { leastWeights } from './least-weights'
 import { memoizeBySpan } from '../memoize-by-span'
 import { createOptionBytes, type Boundaries } from './option-bytes'
-import { timeUnit } from '../block-pairs'
 import { readBytesEstimator } from '../least-bytes'
 import type { Search, Segmentation, SegmentationSearch, Strategy } from '../strategy'
 import { createSegmentOptions } from './segment-options'
@@ -96,7 +95,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
    * The label of least time at the end that takes no more than `limit`, some of its options perhaps
    * by what they take at least; tiled are only segments that start where `mayTile` says.
    */
-  const likelyFastest = (
+  const fastestByBounds = (
     target: number,
     own: number,
     route: Route,
@@ -128,19 +127,23 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
       }
     return labels.get(end)!.at(-1)
   }
-  /** As that, exactly: until none is better, options that seemed to be are looked at. */
-  const fastest: typeof likelyFastest = (target, own, ...limits) => {
+  /**
+   * As that, exactly: each pass settles an option more at least, and bounds only flatter, so a path
+   * that takes what it seemed to is the best.
+   */
+  const fastest: typeof fastestByBounds = (target, own, ...limits) => {
     for (;;) {
-      const label = likelyFastest(target, own, ...limits)
+      const label = fastestByBounds(target, own, ...limits)
       let isExact = true
       for (let last = label?.last; last !== undefined; last = last.before.last) {
         const { option, before } = last
-        const exact = option.settle?.()
-        if (exact === undefined) continue
+        if (option.settle === undefined) continue
+        const exact = option.settle()
         isExact &&=
+          exact !== undefined &&
           exact.addedBytes() <= Math.min(own, target - before.savedBytes) - persistentBytes &&
           exact.keptBytes() <= option.keptBytes() &&
-          exact.nanoseconds() <= option.nanoseconds() + timeUnit
+          exact.nanoseconds() <= option.nanoseconds()
       }
       if (isExact) return label
     }

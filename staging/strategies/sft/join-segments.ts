@@ -18,7 +18,8 @@ const asOne = (first: Segment, second: Segment, estimate: Search['estimate']): S
   const limits = [first, second].flatMap(({ workspace }) => workspace ?? []).sort((a, b) => b - a)
   const figures = (segment: Segment) => {
     const { bytes, nanoseconds } = estimate(segment)!
-    return [bytes(), nanoseconds()]
+    const { bytesDownTo: _, ...most } = bytes()
+    return [most, nanoseconds()]
   }
   const runsAsBefore = (workspace: number) => (segment: Segment) =>
     segment.workspace === undefined || isDeepStrictEqual(figures({ ...segment, workspace }), figures(segment))

@@ -3,7 +3,6 @@ import { tileCount, type Span } from '../../graph/span'
 import type { SegmentEstimate } from '../../lowering/cost/estimate'
 import { lazy, memoizeByNumber } from '../../memoize'
 import type { Segment } from '../../plans/plan'
-import { roundTime } from '../block-pairs'
 import type { ReadBytes } from '../least-bytes'
 import type { Search, Variant } from '../strategy'
 import type { SegmentOption } from './grid-search'
@@ -103,7 +102,7 @@ export const createOptionBytes = (
         return Math.max(after + forwardBytes, backward)
       }),
       keptBytes: () => after + estimated.bytes().keptBytes - freedBytes,
-      nanoseconds: lazy(() => roundTime(estimated.nanoseconds()))
+      nanoseconds: estimated.nanoseconds
     }
   }
   const optionOf = (segment: Segment): SegmentOption | undefined => {

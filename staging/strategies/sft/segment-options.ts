@@ -9,7 +9,7 @@ import type { SegmentOption } from './grid-search'
 import { blockPairs } from '../block-pairs'
 import { candidateGrids } from '../grids'
 import { leastKeptOption } from './least-kept-option'
-import { likelyOption } from './likely-option'
+import { boundedOption } from './bounded-option'
 import type { LeastWeights } from './least-weights'
 import { memoizeBySpan } from '../memoize-by-span'
 import type { Boundaries, OptionBytes } from './option-bytes'
@@ -44,7 +44,8 @@ export interface SegmentOptions {
   readonly leastAddedBytes: number
   readonly leastKeptBytes: number
   /**
-   * At most four options that add no more than `available` bytes to what is resident: the fastest
+   * At most four options that add no more than `available` bytes to what is resident, but for those
+   * with `settle`, which may add more and take longer than they seem to: the fastest
    * that is kept, that is computed again whole, and that is so block by block, where that is faster
    * than what fits whole; and in tiles, those only where they may take no more than
    * `tiledNanoseconds`. Where the model asks for tiles, they alone.
@@ -118,7 +119,6 @@ export const createSegmentOptions = (
       ? listBlocks(search, positions, span)
       : []
   )
-  const mayTile = (span: Span): boolean => fusibleTileAxes(graph, span).length > 0
   const pairs = blockPairs(search)
   /** All on the device, and where something learns. */
   const boundedByPairs = (span: Span): boolean => onHost === undefined && graph.objective.kind !== 'evaluate' && !bytes.isFrozen(span)
@@ -174,7 +174,8 @@ export const createSegmentOptions = (
     const { isLast, wanted, keepable, variants, reordering, isLimited, inRows, beside, loadings, kept, again, coarsest } = waysOf(span)
     const endBytes = bytes.ends(span)
     const leastKeptBytes = bytes.outputs(span) - bytes.freed(span)
-    const [byPairs, canTile] = [wanted === undefined && boundedByPairs(span), wanted !== undefined || inRows || mayTile(span)]
+    const byPairs = wanted === undefined && boundedByPairs(span)
+    const canTile = wanted !== undefined || inRows || fusibleTileAxes(graph, span).length > 0
     const wholeIn = (variant: number): Segment => ({
       ...{ ...span, grid: untiled, recompute: !isLast, reorder: 'once' },
       ...decidedBy(variants[variant]!, !isLast)
@@ -187,8 +188,8 @@ export const createSegmentOptions = (
       const beside = before + after + through
       return variants.map((variant): LeastWeights => {
         const { whole, tiled, shared } = leastWeights(span, variant)
-        const inTiles = canTile ? beside : Infinity
-        return { whole: through + Math.max(whole, before, after + read), tiled: inTiles + tiled, shared: inTiles + shared }
+        const around = canTile ? beside : Infinity
+        return { whole: through + Math.max(whole, before, after + read), tiled: around + tiled, shared: around + shared }
       })
     })
     /** What pairs of blocks tell, by variant. */
@@ -202,8 +203,8 @@ export const createSegmentOptions = (
       grids: () => gridsOf(span),
       wholeNanoseconds: (variant) => nanosecondsOf(coarsest[isLimited ? 0 : variant]!()!)
     })
-    const likely = coarsest.map((exact, variant) =>
-      likelyOption(exact, () => {
+    const bounded = coarsest.map((exact, variant) =>
+      boundedOption(exact, () => {
         const nanoseconds = pairNanoseconds(variant)
         if (nanoseconds === undefined) return undefined
         const addedBytes = (): number => leastOfPairs(variant)
@@ -246,19 +247,19 @@ export const createSegmentOptions = (
       leastKeptBytes,
       within: (available, tiledNanoseconds) => {
         if (endBytes > available) return []
-        const [keptWhole, fitting] = [coarsest === kept ? -1 : firstWithin(kept, available), firstWithin(likely, available)]
+        const [keptWhole, fitting] = [coarsest === kept ? -1 : firstWithin(kept, available), firstWithin(bounded, available)]
         const options: SegmentOption[] = []
         if (keptWhole !== -1) options.push(kept[keptWhole]!()!)
-        if (fitting !== -1) options.push(likely[fitting]!()!)
+        if (fitting !== -1) options.push(bounded[fitting]!()!)
         if (wanted !== undefined) return options
         // Tiles of a variant that fits whole are slower than that, but for what passes beside
         // computing.
         const end = fitting === -1 ? coarsest.length : fitting + (beside ? 1 : 0)
-        const slowest = Math.min(tiledNanoseconds, fitting === -1 ? Infinity : likely[fitting]!()!.nanoseconds())
+        const slowest = Math.min(tiledNanoseconds, fitting === -1 ? Infinity : bounded[fitting]!()!.nanoseconds())
         const tiled = inTiles(isLimited ? coarsest.length : end, available, slowest)
         if (tiled !== undefined) options.push(tiled)
         const inBlocks = fitting === 0 ? undefined : rematerialized(span)(available)
-        if (inBlocks !== undefined && inBlocks.nanoseconds() < nanosecondsOf(likely[fitting]?.())) options.push(inBlocks)
+        if (inBlocks !== undefined && inBlocks.nanoseconds() < nanosecondsOf(bounded[fitting]?.())) options.push(inBlocks)
         return options
       }
     }

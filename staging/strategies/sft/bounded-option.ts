@@ -2,16 +2,16 @@ import { lazy } from '../../memoize'
 import type { SegmentOption } from './grid-search'
 
 /** An option by what it takes at least, where that is soon known, until it is settled. */
-export const likelyOption = (
+export const boundedOption = (
   exact: () => SegmentOption | undefined,
   atLeast: () => Omit<SegmentOption, 'settle'> | undefined
 ): (() => SegmentOption | undefined) => {
   let isSettled = false
   const bounded = lazy((): SegmentOption | undefined => {
     const bounds = atLeast()
-    const settle = (): SegmentOption => {
+    const settle = (): SegmentOption | undefined => {
       isSettled = true
-      return exact()!
+      return exact()
     }
     return bounds && { ...bounds, settle }
   })
