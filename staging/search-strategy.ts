@@ -58,9 +58,8 @@ export const createStrategySearch = (
     case 'fixed': {
       const estimated = (segments: Segmentation): number =>
         milliseconds(segments.reduce((sum, segment) => sum + search.estimate(segment)!.nanoseconds(), 0))
-      const pairs = blockPairs(search)
       const leastOf = (segment: Segment): number =>
-        (tileCount(segment.grid) === 1 ? pairs.nanoseconds(segment) : undefined) ?? search.estimate(segment)!.nanoseconds()
+        (tileCount(segment.grid) === 1 ? blockPairs(search).nanoseconds(segment) : undefined) ?? search.estimate(segment)!.nanoseconds()
       const atLeast = (segments: Segmentation): number => milliseconds(segments.reduce((sum, segment) => sum + leastOf(segment), 0))
       // What every plan does beside its segments.
       const common = lazy(() => plain.milliseconds() - estimated(wholeGraph(graph)))

@@ -14,8 +14,7 @@ export interface SegmentBytes {
   readonly bytesWithGradients: number
   /**
    * By op, from the last one back: the most of `bytesWithGradients` until that op has run backward,
-   * less running forward again and the gradients of what the segment reads; of a segment without
-   * tiles.
+   * less running forward again and the gradients of what the segment reads; empty for tiles.
    */
   readonly bytesDownTo: readonly ReachedPlace[]
   /** Bytes that are kept from forward until backward. */
@@ -95,11 +94,14 @@ const most = (live: Float64Array, from = 0, to = live.length): number => {
 
 const mostLive = (ranges: readonly Lifetime[], end: number): number => most(liveBytes(ranges, end))
 
-/** When ops begin to run backward, from the last one to the first. */
-type Begun = readonly { readonly place: number; readonly time: number }[]
+/** When the op at a place begins to run backward. */
+interface Begun {
+  readonly place: number
+  readonly time: number
+}
 
 /** The most that is live from when the first of these begins until each is done. */
-const mostDownTo = (live: Float64Array, begun: Begun): readonly ReachedPlace[] => {
+const mostDownTo = (live: Float64Array, begun: readonly Begun[]): readonly ReachedPlace[] => {
   let bytes = 0
   return begun.map(({ place, time }, index) => {
     bytes = Math.max(bytes, most(live, time, begun[index + 1]?.time))
@@ -140,7 +142,8 @@ export const createBytesBuilder = (): BytesBuilder => {
     touch(device)
     time++
   }
-  const begun: { readonly place: number; readonly time: number }[] = []
+  /** From the last op to the first. */
+  const begun: Begun[] = []
   const closed: { readonly touched: readonly Range[]; readonly from: number; readonly to: number }[] = []
   const runLoop = (count: number, body: () => void): void => {
     if (count === 1) return body()
@@ -212,7 +215,7 @@ export const createBytesBuilder = (): BytesBuilder => {
           ),
           backwardBytes: mostLive(ofBackward, time),
           bytesWithGradients: mostLive([...withAfter, ...before], time),
-          bytesDownTo: mostDownTo(liveBytes(withAfter, time), begun),
+          bytesDownTo: begun.length === 0 ? [] : mostDownTo(liveBytes(withAfter, time), begun),
           keptBytes: across.reduce((all, { buffer }) => all + buffer.bytes, 0),
           refusedKernel: findRefused(own)
         }

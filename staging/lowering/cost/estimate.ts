@@ -120,7 +120,7 @@ const countBytes = (
       forwardEnd = bytes.time()
     },
     atOp: (direction, position) => {
-      if (direction === 'backward') bytes.beginBackward(position - segment.from)
+      if (direction === 'backward' && tileCount(segment.grid) === 1) bytes.beginBackward(position - segment.from)
     },
     finish: (_, gradient) => bytes.finish(gradient),
     ...(aroundTile && { aroundTile })

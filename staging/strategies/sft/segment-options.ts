@@ -119,7 +119,6 @@ export const createSegmentOptions = (
       ? listBlocks(search, positions, span)
       : []
   )
-  const pairs = blockPairs(search)
   /** All on the device, and where something learns. */
   const boundedByPairs = (span: Span): boolean => onHost === undefined && graph.objective.kind !== 'evaluate' && !bytes.isFrozen(span)
   const mayRematerialize = (span: Span): boolean => blocksOf(span).length > 1 && gridsOf(span).length === 0
@@ -149,10 +148,14 @@ export const createSegmentOptions = (
     const loadsAhead = readsImage && overlapsCopies(device) && graph.objective.kind !== 'evaluate'
     /** Of tiles. */
     const loadings: readonly Pick<Segment, 'prefetch'>[] = loadsAhead ? [{ prefetch: true }, {}] : beside ? [{}, { prefetch: true }] : [{}]
+    const segmentIn = (variant: Variant, grid: Grid, recompute: boolean): Segment => ({
+      ...{ ...span, grid, recompute, reorder: 'once' },
+      ...decidedBy(variant, recompute)
+    })
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => SegmentOption | undefined)[] =>
       variants.flatMap((variant) =>
         (tileCount(grid) > 1 ? loadings : [{}]).map((loading) =>
-          lazy(() => optionOf({ ...span, grid, recompute, reorder: 'once', ...decidedBy(variant, recompute), ...loading }))
+          lazy(() => optionOf({ ...segmentIn(variant, grid, recompute), ...loading }))
         )
       )
     /**
@@ -167,19 +170,17 @@ export const createSegmentOptions = (
         : fastestFirst(inVariants(wanted.grid, !isLast || tileCount(wanted.grid) > 1))
     const again = wanted === undefined && !isLast ? inVariants(untiled, true) : []
     const coarsest = again.length > 0 ? again : kept
-    return { isLast, wanted, keepable, variants, reordering, isLimited, inRows, beside, loadings, kept, again, coarsest }
+    return { isLast, wanted, keepable, variants, reordering, isLimited, inRows, beside, loadings, segmentIn, kept, again, coarsest }
   }
 
   const open = (span: Span): SegmentOptions => {
-    const { isLast, wanted, keepable, variants, reordering, isLimited, inRows, beside, loadings, kept, again, coarsest } = waysOf(span)
+    const { isLast, wanted, keepable, variants, reordering, isLimited, inRows, beside, loadings, segmentIn, kept, again, coarsest } =
+      waysOf(span)
     const endBytes = bytes.ends(span)
     const leastKeptBytes = bytes.outputs(span) - bytes.freed(span)
     const byPairs = wanted === undefined && boundedByPairs(span)
     const canTile = wanted !== undefined || inRows || fusibleTileAxes(graph, span).length > 0
-    const wholeIn = (variant: number): Segment => ({
-      ...{ ...span, grid: untiled, recompute: !isLast, reorder: 'once' },
-      ...decidedBy(variants[variant]!, !isLast)
-    })
+    const wholeIn = (variant: number): Segment => segmentIn(variants[variant]!, untiled, !isLast)
     /** By variant: what it adds at least. */
     const least = lazy(() => {
       const { before, after, through } = bytes.isFrozen(span) ? { before: 0, after: 0, through: 0 } : bytes.gradients(span)
@@ -193,8 +194,8 @@ export const createSegmentOptions = (
       })
     })
     /** What pairs of blocks tell, by variant. */
-    const pairNanoseconds = memoizeByNumber((variant) => (byPairs ? pairs.nanoseconds(wholeIn(variant)) : undefined))
-    const leastOfPairs = memoizeByNumber((variant) => (byPairs ? pairs.addedBytes(wholeIn(variant)) : 0))
+    const pairNanoseconds = memoizeByNumber((variant) => (byPairs ? blockPairs(search).nanoseconds(wholeIn(variant)) : undefined))
+    const leastOfPairs = memoizeByNumber((variant) => (byPairs ? blockPairs(search).addedBytes(wholeIn(variant)) : 0))
     /** Whether a variant may fit without tiles. */
     const mayFitWhole = (variant: number, available: number): boolean =>
       wanted !== undefined || inRows || (least()[variant]!.whole <= available && leastOfPairs(variant) <= available)
