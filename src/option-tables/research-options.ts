@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/Either'
 import type { Chain } from '../../staging'
-import { defaultSlots, offloadStrategies } from '../../staging/chain'
-import { type AllocatorName, allocators } from '../../staging/placement'
+// The names alone: help and the version need no searches.
+import { defaultSlots, offloadStrategies } from '../../staging/chain/offload-strategies'
+import { allocatorNames } from '../../staging/placement/allocator-names'
 import type * as ChainFile from '../plans/chain-file'
 import { lazyCodec, objectOrCodec, pathCodec } from '../options/codecs'
 import { bytes, oneOf, path, size, whole, textKind } from '../options/kinds'
@@ -49,8 +50,6 @@ export const offloadOptions = {
 
 /** Options of the command `offload`. */
 export interface OffloadOptions extends OptionsOf<typeof offloadOptions> {}
-
-const allocatorNames = Object.keys(allocators) as readonly AllocatorName[]
 
 /** The options of the command `place`, as a table. */
 export const placeOptions = {

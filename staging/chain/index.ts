@@ -4,22 +4,14 @@ import type { Chain } from './chain'
 import { dynprogOffload } from './dynprog'
 import { greedyOffload } from './greedy'
 import { leastBytes, lowerBound, peakBytes } from './memory'
+import { defaultSlots, type OffloadStrategy } from './offload-strategies'
 import { scheduleInOrder, type OffloadSet, type Schedule } from './schedule'
 import { vdnnOffload } from './vdnn'
 
 export { decodeChain, type Chain, type Stage } from './chain'
 export { computeMilliseconds, leastBytes, lowerBound, peakBytes } from './memory'
+export { defaultSlots, offloadStrategies, type OffloadStrategy } from './offload-strategies'
 export { scheduleInOrder, type OffloadSet, type Release, type Schedule } from './schedule'
-
-/**
- * The ways to offload a chain: GREEDY, DYNPROG and VDNN (Beaumont 2020, sections 4.2, 5.3 and 6.1).
- */
-export const offloadStrategies = ['greedy', 'dynprog', 'vdnn'] as const
-/** The name of a way to offload a chain. */
-export type OffloadStrategy = (typeof offloadStrategies)[number]
-
-/** Slots of DYNPROG; 500 is the paper's. */
-export const defaultSlots = 500
 
 /** A chain, the bytes that it may take, and how to offload it. */
 export interface OffloadRequest {
