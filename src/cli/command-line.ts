@@ -12,7 +12,7 @@ import {
   refusalFlag
 } from '../options/option'
 import type { Words } from './command-result'
-import { refuseDoubtfulOptions } from './doubtful-options'
+import { refuseContradiction, refuseDoubtfulOptions } from './doubtful-options'
 
 type Row = OptionTable[string]
 type Text = Extract<CommandLineForm<unknown>, { readonly form: 'text' }>
@@ -43,7 +43,10 @@ const addOption = (command: Command, table: OptionTable, name: string, row: Row,
   if (presence === 'required' && !isHidden) option.makeOptionMandatory()
   option.conflicts(conflicts.flatMap((other) => [other, table[other]?.formerly ?? other]))
   command.addOption(option.hideHelp(isHidden || row.isHidden === true))
-  if (row.refusal !== undefined) command.addOption(new CommanderOption(refusalFlag(name), row.refusal))
+  if (row.refusal !== undefined) {
+    command.addOption(new CommanderOption(refusalFlag(name), row.refusal))
+    refuseContradiction(command, flag.slice(2))
+  }
   // After commander's own listener, which parses the text.
   if (kind.commandLine.form === 'text') refuseDoubtfulOptions(command, flag.slice(2), kind.commandLine)
 }

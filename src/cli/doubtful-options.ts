@@ -17,6 +17,15 @@ const doubt = ({ isRepeatable, mayBeEmpty }: Usual, value: string, before: strin
     : `it is given twice, as ${JSON.stringify(before)} and as ${JSON.stringify(value)}: give it once`
 }
 
+/** Refuses a flag and the one that takes it back in one command, of which commander takes the last. */
+export const refuseContradiction = (command: Command, name: string): void => {
+  const given = new Set<string>()
+  for (const flag of [name, `no-${name}`])
+    command.on(`option:${flag}`, () => {
+      if (given.add(flag).size === 2) command.error(`--${name} and --no-${name} contradict each other: give one of them`)
+    })
+}
+
 /**
  * Refuses what commander takes without a word: of an option that is given twice it takes the last,
  * and any text for a value.

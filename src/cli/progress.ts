@@ -1,7 +1,7 @@
 import { clearLine, cursorTo } from 'node:readline'
 import type { WriteStream } from 'node:tty'
 import type CliProgress from 'cli-progress'
-import { formatBytes, formatMilliseconds } from '../text/format'
+import { formatBytes, formatRemaining } from '../text/format'
 import { sparkline } from '../text/sparkline'
 import type { StepReport } from '../training/step-report'
 import { trainingPace } from './pace'
@@ -22,9 +22,6 @@ const secondsBetweenLines = 2
 const throughputText = (imagesPerSecond: number, pixelsPerSecond: number): string =>
   imagesPerSecond >= 1 ? `${imagesPerSecond.toPrecision(3)} images/s` : `${(pixelsPerSecond / 1e6).toPrecision(3)} Mpixels/s`
 
-const remainingText = (seconds: number): string =>
-  seconds >= 7200 ? `${(seconds / 3600).toFixed(1)} h` : formatMilliseconds(1000 * Math.max(1, Math.round(seconds)))
-
 /** What is told of a step beside its loss, in words. */
 const createWords = (): ((report: StepReport) => readonly string[]) => {
   const paceAfter = trainingPace()
@@ -35,7 +32,7 @@ const createWords = (): ((report: StepReport) => readonly string[]) => {
       throughputText(imagesPerSecond, pixelsPerSecond),
       formatBytes(report.peakDeviceBytes),
       ...(swapped === 0 ? [] : [`${formatBytes(swapped)} swapped out`]),
-      ...(report.step + 1 === report.steps ? [] : [`${remainingText(secondsLeft)} left`])
+      ...(report.step + 1 === report.steps ? [] : [`${formatRemaining(secondsLeft)} left`])
     ]
   }
 }

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Outcome, inputFailure } from '../failure'
+import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkCanWrite, removeTraces } from '../files/atomic-write'
-import { checkReplacedKind } from '../files/replaced-kind'
+import { checkWrittenKind } from '../files/written-kind'
 import { withLocks } from '../files/write-locks'
 import { checkPaths, namedPaths } from '../files/paths'
 import type { SplitPart } from '../images/data-rules'
@@ -26,7 +26,6 @@ import { printable } from '../text/printable'
 import type { Best, Validation } from '../training/best'
 import { agreeOnOptions } from '../training/agree-on-options'
 import { checkWrittenFiles, listClaimedOutputs, outputPaths } from '../training/check-files'
-import { checkOptions } from '../training/check-options'
 import type { TrainedRecord } from '../training/loop'
 import { trainingObjective } from '../training/training-objective'
 import { defaultLearningRate } from '../training/optimizer'
@@ -109,12 +108,17 @@ const loadValidation = (options: DecodedTrainOptions): Outcome<Dataset | number 
     : loadTrainingData(validation, '--validation', 'validation', options)
 }
 
+const checkLength = ({ steps, epochs }: DecodedTrainOptions): E.Either<Failure, void> =>
+  steps === undefined || epochs === undefined
+    ? E.right(undefined)
+    : E.left(inputFailure('--steps and --epochs both say how long to train: give one of them'))
+
 /** Reads the data, and loads the model for their classes. */
 const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> =>
   pipe(
     TE.fromEither(trainingObjective(options)),
     TE.bindTo('objective'),
-    TE.chainFirstEitherK(() => checkOptions(options)),
+    TE.chainFirstEitherK(() => checkLength(options)),
     TE.bind('resolution', () => TE.fromEither(makeReading(options))),
     TE.chainFirst(() => checkFiles(options)),
     TE.bind('dataset', () => loadTrainingData(options.data, '--data', 'train', options)),
@@ -143,7 +147,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   pipe(
     TE.fromEither(splitForValidation(request, options.seed)),
     TE.chain((split) => checkWrittenFiles(options, split)),
-    TE.chain(() => TE.traverseSeqArray(checkReplacedKind)(listClaimedOutputs(options))),
+    TE.chain(() => TE.traverseSeqArray(checkWrittenKind)(listClaimedOutputs(options))),
     TE.chain(() => TE.traverseSeqArray(checkCanWrite)(listReplacedFiles(options))),
     TE.chain(() => (options.state === undefined ? TE.right(undefined) : makeStateFolder(options.state)))
   )

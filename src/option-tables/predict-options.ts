@@ -99,7 +99,10 @@ export const predictOptions = {
     'of a model that scores pixels, the mask to write: *.tif (a pyramid), *.png or *.geojson; with --data the folder of the masks, or of scores the *.csv'
   ),
   /** With `data`: what masks are written as; ['tif'] where absent. */
-  formats: optional(formats, `with --data, what masks are written as: some of ${resultFormats.join(',')}`, { otherwise: 'tif' }),
+  formats: optional(formats, `with --data, what masks are written as: some of ${resultFormats.join(',')}`, {
+    otherwise: 'tif',
+    needs: ['data', 'out']
+  }),
   /** Names of the classes in order, as of `train`, for scores and polygons. */
   classNames: optional(classNames(maxClasses), 'names of the classes in order, as of train', {
     otherwise: 'as the weights say, or numbers'
@@ -120,10 +123,10 @@ export const predictOptions = {
   heatmap: optional(
     oneOf<HeatMapKind>('kind', heatMapKinds),
     'write to --out, *.tif (a pyramid) or *.png, where in the image --class is seen: class activation, or the gradient by pixels',
-    { conflicts: ['data', 'skipBad'] }
+    { conflicts: ['data', 'skipBad', 'palette', 'background'] }
   ),
   /** The class of the heat map, by its name in `classNames` or its number. */
-  class: optional(textKind('class', textCodec, E.right), 'name or number of the class of --heatmap'),
+  class: optional(textKind('class', textCodec, E.right), 'name or number of the class of --heatmap', { needs: ['heatmap'] }),
   /** Whether an image that cannot be read or predicted is left out, and counted. */
   skipBad: withDefault(flag, 'leave out images that cannot be read or predicted, and count them', false),
   ...planWatching,

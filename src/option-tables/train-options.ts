@@ -186,30 +186,33 @@ export const trainOptions = {
   validateOn: optional(
     oneOf<ValidateOn>('what', validateOns),
     'what of an image with a mask is validated: all of it, or the crop in its middle',
-    { otherwise: 'image, or crop where that cannot be' }
+    { otherwise: 'image, or crop where that cannot be', needs: ['validation'] }
   ),
   /** A CSV file of the measures of each image with a mask, as of the latest validation. */
-  perImage: optional(path('file'), 'CSV to write with the measures of each validated image with a mask, as of the latest validation'),
+  perImage: optional(path('file'), 'CSV to write with the measures of each validated image with a mask, as of the latest validation', {
+    needs: ['validation']
+  }),
   /**
    * Steps between validations; an epoch's where absent. The last step is always followed by one.
    */
-  validateEvery: optional(whole(1), 'steps between validations', { otherwise: 'an epoch' }),
+  validateEvery: optional(whole(1), 'steps between validations', { otherwise: 'an epoch', needs: ['validation'] }),
   /** Path of the safetensors file to write with the weights of the best validation. */
-  best: optional(path('file'), 'safetensors to write the weights of the best validation to'),
+  best: optional(path('file'), 'safetensors to write the weights of the best validation to', { needs: ['validation'] }),
   /**
    * Lowest `loss` (where absent), highest `accuracy`, `auc` or `kappa`, of masks `iou` or `dice`,
    * of sets of labels `f1`, of values `r2` or lowest `mae`.
    */
-  bestBy: optional(oneOf<BestBy>('measure', bestMeasures), 'what is best', { otherwise: 'loss' }),
+  bestBy: optional(oneOf<BestBy>('measure', bestMeasures), 'what is best', { otherwise: 'loss', needs: ['validation'] }),
   /** Stops after that many validations in a row without a better one. */
-  earlyStop: optional(whole(1), 'stop after so many validations in a row without a better one'),
+  earlyStop: optional(whole(1), 'stop after so many validations in a row without a better one', { needs: ['validation'] }),
   /** A JSON-lines file: an object a step and a validation. */
   metrics: optional(path('file'), 'JSON lines to write: an object a step and a validation'),
   ...reportOption,
   /** Heat maps over the validated crops of the report, of the class that is predicted. */
   heatmap: optional(
     oneOf<HeatMapKind>('kind', heatMapKinds),
-    "with --report, show over the validated crops what speaks for the class that is predicted, by --save's weights"
+    "with --report, show over the validated crops what speaks for the class that is predicted, by --save's weights",
+    { needs: ['validation', 'report', 'save'] }
   ),
   ...runTraceOption,
   /** A folder of event files that TensorBoard shows: scalars, the graph and hyper-parameters. */
@@ -228,17 +231,19 @@ export const trainOptions = {
   /**
    * Whether the last layer's weights are drawn anew: those in `weights` may be of other classes.
    */
-  newHead: withDefault(flag, 'draw the last layer anew: --weights may be of another number of classes', false),
+  newHead: withDefault(flag, 'draw the last layer anew: --weights may be of another number of classes', false, { needs: ['weights'] }),
   /** Parameters that are drawn anew though `weights` may hold them, by prefixes of their names. */
-  reset: optional(prefixes, 'parameters to draw anew, or to leave in --weights, by prefix of their names; may be given again'),
+  reset: optional(prefixes, 'parameters to draw anew, or to leave in --weights, by prefix of their names; may be given again', {
+    needs: ['weights']
+  }),
   /** Path of the safetensors file to write with the weights in the end. */
   save: optional(path('file'), 'safetensors to write in the end'),
   /** A folder that keeps what is needed to go on after a crash. */
   state: optional(path('folder'), 'keep in it what is needed to go on after a crash'),
   /** Steps between states; an epoch's, or 100 where that is less, where absent. */
-  stateEvery: optional(whole(1), 'steps between states', { otherwise: 'an epoch, at most 100' }),
+  stateEvery: optional(whole(1), 'steps between states', { otherwise: 'an epoch, at most 100', needs: ['state'] }),
   /** Goes on from the newest state in the folder, or starts where it holds none. */
-  resume: withDefault(flag, 'go on from the newest state, with the same bits as if nothing had happened', false),
+  resume: withDefault(flag, 'go on from the newest state, with the same bits as if nothing had happened', false, { needs: ['state'] }),
   /** Called while images are read whole: `done` of them, of `total`. */
   onCheck: fromJavaScript(callbackCodec<(done: number, total: number) => void>()),
   /** Called once with the plan, before the first step. */
@@ -247,6 +252,8 @@ export const trainOptions = {
   onWeights: fromJavaScript(callbackCodec<(weights: StartingWeights) => void>()),
   /** Called after each complete step. */
   onStep: fromJavaScript(callbackCodec<(report: StepReport) => void>()),
+  /** Called while a validation runs: `done` of `total` images, of whole images of their windows. */
+  onValidating: fromJavaScript(callbackCodec<(done: number, total: number) => void>()),
   /** Called after each validation. */
   onValidation: fromJavaScript(callbackCodec<(validation: Validation) => void>()),
   /** Called with one sentence that the user should see. */

@@ -8,6 +8,7 @@ import { checkNode } from '../../native'
 import { type Failure, type Outcome, bugFailure, deviceFailure, inputFailure, errorReason } from '../failure'
 import { printable } from '../text/printable'
 import { withCallbacks } from './callbacks'
+import { checkNeeds } from './needed-options'
 import type { DecodedOptions, OptionTable, OptionsOf } from './option'
 
 /** The codec of a table of options, named like the function that takes them. */
@@ -46,6 +47,7 @@ const decodeOptions = (name: string, table: OptionTable, options: unknown): E.Ei
       (thrown) => `the options of ${name} cannot be read: ${errorReason(thrown)}`
     ),
     E.flatten,
+    E.chain((decoded) => checkNeeds(table, decoded)),
     E.bimap(inputFailure, (decoded) => ({ ...collectDefaults(table), ...decoded }))
   )
 

@@ -36,6 +36,8 @@ interface Details<Decoded> {
   readonly formerly?: string
   /** Options that cannot stand beside it on the command line. */
   readonly conflicts?: readonly string[]
+  /** Options without which it says nothing. */
+  readonly needs?: readonly string[]
   /** What the flag of its name with `no-` before it says, where there is one: it gives false. */
   readonly refusal?: string
   /** True if the help and the documents leave it out. */

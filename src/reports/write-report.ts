@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
 import { checkWritable, writeFileAtomic } from '../files/atomic-write'
 import { namedPaths } from '../files/paths'
-import { checkReplacedKind } from '../files/replaced-kind'
+import { checkWrittenKind } from '../files/written-kind'
 import type { Planned } from '../plans/plan-network'
 import { type SectionRun, runTimeline, stepTimeline } from '../../staging'
 import { reportPage } from './page'
@@ -14,7 +14,7 @@ import { traceEvents, traceText } from './trace'
 export const checkReports = ({ report, trace }: { readonly report?: string | undefined; readonly trace?: string }): Outcome<void> =>
   pipe(
     [...namedPaths('--report', report), ...namedPaths('--trace', trace)],
-    TE.traverseSeqArray((named) => TE.chain(() => checkWritable(named.path))(checkReplacedKind(named))),
+    TE.traverseSeqArray((named) => TE.chain(() => checkWritable(named.path))(checkWrittenKind(named))),
     TE.map(() => undefined)
   )
 

@@ -15,5 +15,9 @@ export const formatMilliseconds = (milliseconds: number): string => {
   return `${value >= 100 ? value.toFixed(0) : value.toPrecision(3)} ${unit}`
 }
 
+/** Writes seconds that something still takes for people: whole ones, and hours from two on. */
+export const formatRemaining = (seconds: number): string =>
+  seconds >= 7200 ? `${(seconds / 3600).toFixed(1)} h` : formatMilliseconds(1000 * Math.max(1, Math.round(seconds)))
+
 /** A share as people read it: 12.3%. */
 export const percent = (fraction: number): string => `${(100 * fraction).toFixed(1)}%`

@@ -147,7 +147,9 @@ const runInPlace = (
 /** The measures of the validation set after the steps so far; absent where there is none. */
 const measureValidation = (
   { request, planned, validation, validationGroups, cropEvaluation, classes }: PreparedTraining,
-  running: Pick<ValidationRun, 'loader' | 'batch' | 'crop' | 'onCrops'> & Pick<Evaluating, 'network'> & Pick<Skipped, 'onSkippedImage'>
+  running: Pick<ValidationRun, 'loader' | 'batch' | 'crop' | 'onCrops' | 'onValidating'> &
+    Pick<Evaluating, 'network'> &
+    Pick<Skipped, 'onSkippedImage'>
 ): Outcome<Quality> | undefined => {
   const loss = planned.staged.graph.nodes.at(-1)!
   const { signal, perImage } = request.options
@@ -197,7 +199,7 @@ const trainOn =
     const drawing = { dataset: training, classes, seed, batch, crop, flip, rotate, colourJitter, stainJitter, loader, regions }
     const drawn = { ...drawing, rowsRead: imagesRead(planned.staged) }
     const { batches, agreeOnDraws: agree } = createAgreedBatches(prepared, drawn, skipped)
-    const { report, live, tensorboard } = request.options
+    const { report, live, tensorboard, onValidating } = request.options
     const isSeen = [report, live, tensorboard].some((shown) => shown !== undefined)
     const onCrops = !isSeen ? undefined : (crops: readonly SeenCrop[]) => void (record.crops = crops)
     const sharesOptimizer = ranksOfOptimizer(planned.staged.graph.objective) !== undefined
@@ -227,7 +229,15 @@ const trainOn =
       epochs: (done) => (done * rows) / training.examples.length,
       weights: weightsFor(prepared, batches),
       agreeOnDraws: agree,
-      validate: measureValidation(prepared, { network, loader, batch, crop, onCrops, onSkippedImage: skipped.onSkippedImage }),
+      validate: measureValidation(prepared, {
+        network,
+        loader,
+        batch,
+        crop,
+        onCrops,
+        onValidating,
+        onSkippedImage: skipped.onSkippedImage
+      }),
       // Of ranks each step waits for the slowest.
       paceOf: (stepMs) => (request.ranks === undefined ? paceNotice(planned, stepMs) : undefined),
       validatedOn: prepared.validatedOn,

@@ -46,6 +46,8 @@ interface WholeValidation {
   readonly ranks?: Ranks | undefined
   /** Told of an image that cannot be read and is left out; it ends the validation where absent. */
   readonly onSkipped?: ((failure: Failure, image: ValidatedImage) => void) | undefined
+  /** Told how many windows are evaluated, of how many of this rank. */
+  readonly onValidating?: ((done: number, total: number) => void) | undefined
   /** Told of some crops, where they are to be seen. */
   readonly onCrops?: ((crops: readonly SeenCrop[]) => void) | undefined
 }
@@ -83,7 +85,8 @@ const validateGroup = (
   images: readonly ValidatedImage[],
   shown: ReadonlySet<number>,
   weights: Pick<StepIo, 'view'>,
-  take: (counted: Counted, scoreCounts: ScoreCounts, crops: readonly SeenCrop[]) => void
+  take: (counted: Counted, scoreCounts: ScoreCounts, crops: readonly SeenCrop[]) => void,
+  onWindow: () => void
 ): Outcome<void> => {
   const { measure, loader, crop, signal, onSkipped } = run
   const { restore } = planned.staged.program
@@ -123,6 +126,7 @@ const validateGroup = (
         })
         middle?.add(scores, window, rows, columns)
         network.io.leaveToFile()
+        onWindow()
       }
     const crops = middle === undefined ? E.right([]) : await pictureMiddle(run, image, middle.classes)()
     if (E.isLeft(crops)) return crops
@@ -197,17 +201,17 @@ const isOf =
   ({ place }: Pick<ValidatedImage, 'place'>): boolean =>
     place % size === rank
 
+const sumOf = <A>(values: readonly A[], numberOf: (value: A) => number): number => values.reduce((sum, value) => sum + numberOf(value), 0)
+
+const countWindows = ({ window, fields }: ValidationGroup, images: readonly ValidatedImage[]): number =>
+  sumOf(images, ({ extent: { height, width } }) => {
+    return windowSpans(height, window.height, fields?.H).length * windowSpans(width, window.width, fields?.W).length
+  })
+
 /** What the windows of the rank with the most to do are predicted to take, in milliseconds. */
 export const busiestMilliseconds = (groups: readonly ValidationGroup[], size: number): number => {
   const millisecondsOf = (rank: number): number =>
-    groups
-      .map(({ planned, window, fields, images }) => {
-        const windows = images.filter(isOf(rank, size)).map(({ extent: { height, width } }) => {
-          return windowSpans(height, window.height, fields?.H).length * windowSpans(width, window.width, fields?.W).length
-        })
-        return planned.staged.predicted.stepMilliseconds * windows.reduce((sum, count) => sum + count, 0)
-      })
-      .reduce((sum, milliseconds) => sum + milliseconds, 0)
+    sumOf(groups, (group) => group.planned.staged.predicted.stepMilliseconds * countWindows(group, group.images.filter(isOf(rank, size))))
   return Array.from({ length: size }, (_, rank) => millisecondsOf(rank)).reduce((most, milliseconds) => Math.max(most, milliseconds), 0)
 }
 
@@ -229,6 +233,9 @@ export const validateImages = (given: WholeValidation): Outcome<WholeQuality> =>
     const isOwn = isOf(rank, size)
     const shown = chooseShownPlaces(onCrops === undefined ? [] : all.filter(isOwn).map(({ place }) => place))
     const own: Counted[] = []
+    const total = sumOf(groups, (group) => countWindows(group, group.images.filter(isOwn)))
+    let done = 0
+    const onWindow = (): void => run.onValidating?.((done += 1), total)
     const scoreCounts = emptyScoreCounts(measure.areas.length)
     const crops: SeenCrop[] = []
     const take = (counted: Counted, counts: ScoreCounts, seen: readonly SeenCrop[]): void => {
@@ -244,7 +251,8 @@ export const validateImages = (given: WholeValidation): Outcome<WholeQuality> =>
           group.images.filter((image) => isOwn(image) && !unreadable.has(image)),
           shown,
           weights,
-          take
+          take,
+          onWindow
         )
       )(groups)
     )()
@@ -268,18 +276,18 @@ export const validateImages = (given: WholeValidation): Outcome<WholeQuality> =>
     }
     counted.sort((a, b) => a.image.place - b.image.place)
     if (onCrops !== undefined) onCrops(crops)
-    const total = sumCounts(
+    const counts = sumCounts(
       measure,
       counted.map(({ counts }) => counts)
     )
     // A loss of nothing would be 0, the best for ever.
-    if (total.images === 0 && total.isFinite)
+    if (counts.images === 0 && counts.isFinite)
       return failOnAllRanks(
         ranks,
         [...unreadable.values()][0] ?? inputFailure('no pixel that counts is left in the images that are validated')
       )()
     return E.right({
-      quality: computeQuality(measure, total, areasUnderCurves(sums)),
+      quality: computeQuality(measure, counts, areasUnderCurves(sums)),
       images: counted.map(({ image, counts, areas }) => ({
         path: image.example.path,
         pixels: counts.confusion.reduce((sum, count) => sum + count, 0),

@@ -38,6 +38,8 @@ export interface ValidationRun {
   readonly ranks?: Ranks | undefined
   /** Told of some crops of each validation, where they are to be seen. */
   readonly onCrops?: ((crops: readonly SeenCrop[]) => void) | undefined
+  /** Told how many images are evaluated, of how many. */
+  readonly onValidating?: ((done: number, total: number) => void) | undefined
 }
 
 /** The failure of masks that are ignored all over the middles of their images. */
@@ -60,7 +62,8 @@ export const validate = ({
   loader,
   signal: asked,
   ranks,
-  onCrops
+  onCrops,
+  onValidating
 }: ValidationRun): Outcome<Quality> => {
   const { rank, size } = ranks ?? { rank: 0, size: 1 }
   // Ranks end together, after a step.
@@ -99,6 +102,7 @@ export const validate = ({
       all.right.forEach((measured) => {
         if (measured.length > 0) tally.add(measured)
       })
+      onValidating?.(Math.min((first + size) * batch, examples.length), examples.length)
     }
     onCrops?.(seen)
     const quality = tally.quality()

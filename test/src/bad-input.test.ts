@@ -89,6 +89,10 @@ test.before(async () => {
 
 const train = (data: string, ...more: readonly string[]): readonly string[] =>
   overriding(['train', smallModel, '--data', at(data), '--steps', '1'], more)
+const predict = (...more: readonly string[]): readonly string[] => [
+  ...['predict', smallModel, '--weights', at('weights'), '--image', at('whole.png')],
+  ...more
+]
 const gradients = (weights: string, batch: string): readonly string[] => [
   'gradients',
   smallModel,
@@ -230,6 +234,9 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
     2,
     /label\.csv: cannot be written \(it holds something/
   ],
+  ['a class without a heat map', predict('--class', '1'), 2, /^--class needs --heatmap: give both/],
+  ['formats of one image', predict('--formats', 'png'), 2, /^--formats needs --data: give both/],
+  ['measuring all and nothing', predict('--measure', '--no-measure'), 2, /^--measure and --no-measure contradict each other: give one/],
   ['steps and epochs', train('good.csv', '--epochs', '2'), 2, /^--steps and --epochs both say how long to train/],
   ['weights that are absent', train('good.csv', '--weights', at('nowhere')), 2, /nowhere: cannot be read/],
   ['weights that are empty', train('good.csv', '--weights', at('empty.safetensors')), 2, /empty\.safetensors: holds 0 bytes/],

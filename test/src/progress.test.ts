@@ -8,6 +8,7 @@ import { referenceModel, stage, type Searched, type StageRequest } from '../../s
 import { throttleSearch } from '../../src/plans/watching'
 import { trainingPace } from '../../src/cli/pace'
 import { type ProgressStream, trainingProgress } from '../../src/cli/progress'
+import { validationProgress } from '../../src/cli/validation-progress'
 import { sparkline } from '../../src/text/sparkline'
 import type { StepReport } from '../../src/training/step-report'
 import { tilefold, smallModel } from './command-line'
@@ -152,6 +153,27 @@ test('--quiet leaves standard error empty, and the answer as it is', async () =>
   const { status, stdout, stderr } = await tilefold([...args, '--quiet'])
   assert.equal([status, stderr], [0, ''])
   assert.match(stdout, /^2 steps in .*\n$/)
+})
+
+test('a validation says each ten seconds how far it is, and nothing where it is sooner through', () => {
+  const said: string[] = []
+  let now = 0
+  const tell = validationProgress(
+    (text) => said.push(text),
+    () => now
+  )
+  const validate = (total: number, secondsEach: number): void => {
+    for (let done = 1; done <= total; done += 1) {
+      now += 1000 * secondsEach
+      tell(done, total)
+    }
+  }
+  validate(3, 8)
+  assert.equal(said, [])
+  now += 1e6
+  validate(1, 1)
+  validate(10, 4)
+  assert.equal(said, ['validating: 4/10, 24.0 s left', 'validating: 7/10, 12.0 s left'])
 })
 
 test.run()

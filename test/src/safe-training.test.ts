@@ -96,6 +96,16 @@ test('a file of another kind is not replaced; what was written before is, and so
     (await failureOf(plan({ model: smallNetwork, device: 'reference', trace: at('page.html') }))).message,
     /^--trace .* no trace/
   )
+  const elsewhere = [
+    ['save', 'model.pth', 'safetensors, not as .pth: name it *.safetensors'],
+    ['report', 'page.pdf', 'HTML, not as .pdf: name it *.html'],
+    ['trace', 'run.html', 'JSON, not as .html: name it *.json']
+  ] as const
+  for (const [option, name, sentence] of elsewhere)
+    assert.is(
+      (await failureOf(train(options({ steps: 1, [option]: at(name) })))).message,
+      `--${option} ${at(name)}: it is written as ${sentence}`
+    )
   writeFileSync(at('empty.safetensors'), '')
   const written = { save: at('empty.safetensors'), report: at('page.html'), trace: at('run.json') }
   for (let run = 0; run < 2; run += 1) await valueOf(train(options({ steps: 1, ...written })))

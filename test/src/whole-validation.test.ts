@@ -187,6 +187,20 @@ test('an image that is smaller than what a score reads is validated whole too, a
   assert.equal(report.validations!.at(-1)!.confusion, await confusionByPrediction(deep, save, [0, 1, 2]))
 })
 
+test('a validation tells how far it is: of whole images by windows, of crops by images', async () => {
+  const told: (readonly [done: number, total: number])[] = []
+  const watched = { steps: 1, onValidating: (done: number, total: number) => void told.push([done, total]) } as const
+  await trained({ ...watched, validateOn: 'image' })
+  const windows = told.splice(0)
+  assert.equal(
+    windows,
+    windows.map((_, place) => [place + 1, windows.length])
+  )
+  assert.ok(windows.length >= 3, `${windows.length} windows of three images`)
+  await trained({ ...watched, validateOn: 'crop' })
+  assert.equal(told.at(-1), [3, 3])
+})
+
 test('a training that goes on does not compare validations of crops with those of whole images, and says so', async () => {
   const common = { ...options, data: at('fitting.csv'), validation: at('fitting.csv'), validateEvery: 1, bestBy: 'accuracy' } as const
   const state = { state: at('kinds.state'), resume: true, best: at('kinds.best') } as const

@@ -1,0 +1,69 @@
+import { open } from 'node:fs/promises'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Outcome, inputFailure } from '../failure'
+import type { NamedPath } from './paths'
+
+/** A kind of file that is written here, and what its first bytes are, a character each. */
+interface Kind {
+  readonly name: string
+  readonly format: string
+  readonly begins: RegExp
+  /** The ending that it has, and those of other kinds, which tell readers something else. */
+  readonly ending: string
+  readonly otherEndings: RegExp
+}
+
+/** safetensors: 8 bytes of length, then a header of JSON. */
+const weights: Kind = {
+  name: 'safetensors',
+  format: 'safetensors',
+  begins: /^[^]{4}\0{4}\{/,
+  ending: '.safetensors',
+  otherEndings: /\.(pth?|ckpt|onnx|h5|npz)$/i
+}
+const page: Kind = {
+  name: 'report',
+  format: 'HTML',
+  begins: /^<!doctype html/i,
+  ending: '.html',
+  otherEndings: /\.(pdf|png|svg|jpe?g|md)$/i
+}
+const trace: Kind = { name: 'trace', format: 'JSON', begins: /^\s*[[{]/, ending: '.json', otherEndings: /\.(html?|pdf|png|svg)$/i }
+
+/** What options write whatever the file is called. */
+const kinds: Readonly<Record<string, Kind>> = { '--save': weights, '--best': weights, '--report': page, '--trace': trace }
+
+/** The first bytes of a file, a character each; none where there is none to be read. */
+const readFirst = async (path: string): Promise<string> => {
+  const file = await open(path, 'r').catch(() => undefined)
+  if (file === undefined) return ''
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(16), 0, 16, 0)
+    return buffer.toString('latin1', 0, bytesRead)
+  } catch {
+    return ''
+  } finally {
+    await file.close()
+  }
+}
+
+const fail = ({ name, path }: NamedPath, fault: string): Outcome<never> => TE.left(inputFailure(`${name} ${path}: ${fault}`))
+
+/**
+ * Refuses to replace a file of another kind than would be written there, which a slip in a path
+ * would cost; empty ones may be. Refuses a name with the ending of another kind too.
+ */
+export const checkWrittenKind = (place: NamedPath): Outcome<void> => {
+  const kind = kinds[place.name]
+  if (kind === undefined) return TE.right(undefined)
+  const { name, begins, format, ending, otherEndings } = kind
+  const [other] = otherEndings.exec(place.path) ?? []
+  return pipe(
+    TE.fromTask(() => readFirst(place.path)),
+    TE.chain((first) => {
+      if (first !== '' && !begins.test(first)) return fail(place, `a file that is no ${name} is there: give another name, or remove it`)
+      return other === undefined ? TE.right(undefined) : fail(place, `it is written as ${format}, not as ${other}: name it *${ending}`)
+    })
+  )
+}
