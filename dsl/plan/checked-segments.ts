@@ -1,12 +1,13 @@
 import type { Add, Lte, AreWholePositive } from '../shapes/arithmetic'
 import type { Entries, Entry } from '../flat/entries'
-import type { Convolution } from '../ops'
 import type { PlanGrid, PlanShards } from './plan'
 import type { PlanFileSegment } from './plan-file'
 import type { EarlierSegmentFields } from './earlier-names'
 import type { Following } from './checked-order'
 import type { OnLoadError } from './checked-on-load'
 import type { SlicesError } from './checked-slices'
+import type { WinogradError } from './checked-winograd'
+import type { NameBefore, NamesWithin, NotInSegment, ShowSegment } from './segment-names'
 import type { Unchecked, UnknownFields } from './sentences'
 import type { Dim, InsideDims, LastDims, NormalisationOp, ShowDims, StatisticsDims } from '../shapes/segment'
 import type { Invalid } from '../typing/tensor'
@@ -42,8 +43,6 @@ type SegmentsFrom<
       : never
   : unknown
 
-/** A segment as messages name it, by its half-open range of layers. */
-export type ShowSegment<G extends PlanFileSegment> = `segment ${G['from']}..${G['to']}`
 /** Fields that a segment does not have. */
 type FieldError<G extends PlanFileSegment, At extends number, After extends Segments, E extends Entries, F extends readonly unknown[]> = [
   keyof G
@@ -184,38 +183,23 @@ type CheckpointError<G extends PlanFileSegment, E extends Entries, F extends rea
         ? { readonly checkpoint: Invalid<`${ShowSegment<G>}: its last layer is ${Last}, not ${G['checkpoint']}`> }
         : { readonly checkpoint: Invalid<`${ShowSegment<G>}: there is no layer ${G['checkpoint']}; its last one is ${Last}`> }
     : never
-/** Name of the layer after which position To comes. */
-export type NameBefore<To extends number, E extends Entries> = (readonly [unknown, ...E])[To] extends readonly [infer Name, ...unknown[]]
-  ? Name
-  : never
-
 /** Gives one sentence on why a segment has nothing to prefetch, if that is so. */
 type PrefetchError<G extends PlanFileSegment, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly prefetch: true
   readonly grid: Untiled
 }
   ? { readonly prefetch: Invalid<`${ShowSegment<G>}: prefetch: only a segment in tiles can prefetch`> }
-  : WinogradError<G, E, F>
+  : WinogradError<G, E, F> extends infer Y
+    ? unknown extends Y
+      ? SlicesOrOnLoadError<G, E, F>
+      : Y
+    : never
 /** The grid of a segment that is not tiled. */
 export interface Untiled {
   readonly B: 1
   readonly H: 1
   readonly W: 1
 }
-
-/**
- * Gives one sentence on why a segment cannot run these of its layers by Winograd, at the names that
- * are wrong, if that is so.
- */
-type WinogradError<G extends PlanFileSegment, E extends Entries, F extends readonly unknown[]> = G extends {
-  readonly winograd: infer W extends readonly [string, ...string[]]
-}
-  ? WinogradWithin<E, F, G['from'], G['to']> extends infer Names extends string
-    ? W extends readonly Names[]
-      ? SlicesOrOnLoadError<G, E, F>
-      : { readonly winograd: { readonly [K in keyof W]: W[K] extends Names ? unknown : WinogradRefusal<G, W[K], E, F> } }
-    : never
-  : SlicesOrOnLoadError<G, E, F>
 
 /** Names are looked for only where there are any. */
 type SlicesOrOnLoadError<G extends PlanFileSegment, E extends Entries, F extends readonly unknown[]> =
@@ -226,63 +210,6 @@ type SlicesOrOnLoadError<G extends PlanFileSegment, E extends Entries, F extends
         : unknown
       : Y
     : never
-
-/** Names of the convolutions from position K up to To that Winograd can compute. */
-type WinogradWithin<E extends Entries, F extends readonly unknown[], K, To, Names = never> = K extends To
-  ? Names
-  : WinogradWithin<
-      E,
-      F,
-      F[K & number],
-      To,
-      E[K & number][1] extends Convolution ? (Transformable<E[K & number][2]> extends true ? Names | E[K & number][0] : Names) : Names
-    >
-
-/**
- * Tells whether Winograd's algorithm can compute a convolution of this text; a text that is not
- * known passes.
- */
-type Transformable<Text extends string> = Text extends `conv2d ${string} k${infer K} ${infer Rest}`
-  ? Three<K> extends false
-    ? false
-    : Ones<Rest>
-  : Text extends `conv2d ${string} k${infer K}`
-    ? Three<K>
-    : true
-type Three<K extends string> = K extends '3' | '3x3' ? true : {} extends Readonly<Record<K, 1>> ? true : false
-/** Of the options after the kernel. */
-type Ones<Rest extends string> = Rest extends `${infer Word} ${infer More}` ? (One<Word> extends false ? false : Ones<More>) : One<Rest>
-type One<Word extends string> = Word extends 's1' | 's1x1' | 'g1'
-  ? true
-  : Word extends `${'s' | 'g'}${infer N}`
-    ? {} extends Readonly<Record<N, 1>>
-      ? true
-      : false
-    : true
-
-type WinogradRefusal<G extends PlanFileSegment, Name extends string, E extends Entries, F extends readonly unknown[]> = string extends Name
-  ? unknown
-  : Extract<E[number], readonly [Name, ...unknown[]]> extends infer X
-    ? [X] extends [Entry]
-      ? [X] extends [never]
-        ? NotInSegment<G, Name, E, 'winograd'>
-        : X[1] extends Convolution
-          ? Name extends NamesWithin<E, F, G['from'], G['to']>
-            ? Invalid<`${ShowSegment<G>}: winograd: there is none for ${Name} (${X[2]}); it takes 3x3 kernels with strides of 1 and one group`>
-            : NotInSegment<G, Name, E, 'winograd'>
-          : Invalid<`${ShowSegment<G>}: winograd: ${Name} is no convolution but ${X[1]}`>
-      : never
-    : never
-/** Names of the layers from position K up to To. */
-type NamesWithin<E extends Entries, F extends readonly unknown[], K, To, Names = never> = K extends To
-  ? Names
-  : NamesWithin<E, F, F[K & number], To, Names | E[K & number][0]>
-/** Gives one sentence on why a segment has no layer of this name, if that is so. */
-type NotInSegment<G extends PlanFileSegment, Name extends string, E extends Entries, Field extends string> = string extends Name
-  ? unknown
-  : Name extends E[number][0]
-    ? Invalid<`${ShowSegment<G>}: ${Field}: ${Name} is not in this segment`>
-    : Invalid<`${ShowSegment<G>}: ${Field}: there is no layer ${Name}`>
 
 /**
  * Gives one sentence on why a segment cannot run forward again before the backward of the one that
