@@ -1,18 +1,8 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import {
-  type AnyLayer,
-  type Layers,
-  type Model,
-  conv2d,
-  dropout,
-  globalAvgPool,
-  linear,
-  meanSquaredError,
-  softmaxCrossEntropy
-} from '../../dsl'
-import { type Op, isLoss } from '../../dsl/internal'
+import { type AnyLayer, type Layers, type Model, conv2d, dropout, globalAvgPool, linear, meanSquaredError } from '../../dsl'
+import { type Op, flatLayers, isDirective, isLoss } from '../../dsl/internal'
 import type { Graph } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { freezeModel } from '../model/model-layers'
@@ -31,10 +21,13 @@ const layerOp = (layer: AnyLayer): AnyLayer['op'] => {
   return held === undefined ? layer.op : layerOp(held)
 }
 
-const [lossOp, poolOp, headOp] = [softmaxCrossEntropy.op, globalAvgPool.op, linear({ out: 1 }).op]
+const [poolOp, headOp] = [globalAvgPool.op, linear({ out: 1 }).op]
 /** What changes nothing of one value a channel, where a network is evaluated. */
 const neutralLayer = dropout({ rate: 0 })
 const neutral: readonly AnyLayer['op'][] = [neutralLayer.op]
+
+/** Whether a layer computes nothing but a loss. */
+const isBehindHead = (layer: AnyLayer): boolean => flatLayers([layer]).every(({ op }) => isDirective(op) || isLoss(op as Op))
 
 /** Another layer in place of the head, under the same name, so that its weights are found. */
 const replaceHead = (head: AnyLayer, other: AnyLayer): AnyLayer => {
@@ -47,7 +40,7 @@ type ChangeEnd = (before: Layers, head: AnyLayer) => Layers | undefined
 
 /** Changes the end of a network that ends in a linear layer, in a sequence or not. */
 const changeEnd = (layers: Layers, change: ChangeEnd): Layers | undefined => {
-  const last = layers.findLastIndex((layer) => layerOp(layer) !== lossOp)
+  const last = layers.findLastIndex((layer) => !isBehindHead(layer))
   const end = layers[last]
   if (end === undefined) return undefined
   const { layers: held } = end.args as Holder
@@ -95,19 +88,6 @@ export const activationModel = ({ name, layers }: Model): E.Either<Failure, Mode
   // What has no saliency either says so.
   return E.chain(() => E.left(inputFailure(sentence)))(scoreModel({ name, layers }))
 }
-
-/** A loss at the end left out. */
-const withoutLoss = (layers: Layers): Layers => {
-  const end = layers.at(-1)
-  if (end === undefined) return layers
-  const { layers: held } = end.args as Holder
-  // A container is no op that could be asked.
-  if (held === undefined) return isLoss(layerOp(end) as Op) ? layers.slice(0, -1) : layers
-  return [...layers.slice(0, -1), { op: end.op, args: { ...end.args, layers: withoutLoss(held) } as AnyLayer['args'] }]
-}
-
-/** The model whose output are the scores of pixels, where it has a loss over pixels at its end. */
-export const pixelScoresModel = ({ name, layers }: Model): Model => makeModel(name, withoutLoss(layers))
 
 /** The fields by which the weights of a model are known. */
 type Weighted = Pick<Graph, 'model' | 'parameters'>

@@ -19,7 +19,7 @@ export interface PixelScores extends Extent2 {
 /** Bytes of scores that are in memory meanwhile. */
 const bytesAtOnce = 2 ** 22
 
-/** What `pixelScoresModel` makes of an image. */
+/** What `scoringModel` makes of an image. */
 export const makePixelScores = ({ entries, io }: Outputs): PixelScores => {
   const { shape, type } = entries.find(({ name }) => name === 'scores')!
   const [, classes, height, width] = shape as readonly [number, number, number, number]

@@ -6,6 +6,7 @@ import { type Graph, type Objective, type Source, objectiveText } from '../../st
 import { type Failure, type Outcome, clause, inputFailure } from '../failure'
 import { type Extent2, extentText } from '../images/resolution'
 import { freezeModel } from '../model/model-layers'
+import { scoringModel } from '../model/scoring-model'
 import { type Planned, buildSetupGraph, planNetwork } from '../plans/plan-network'
 import { prepareGraph } from '../plans/prepare-graph'
 import type { RunnableSetup } from '../plans/setup'
@@ -13,7 +14,6 @@ import type { Watching } from '../plans/watching'
 import { checkScoreExtent } from '../running/pixel-loss'
 import { type PlannedWindows, type WindowedNetwork, fieldsAt, planWindows } from '../running/plan-windows'
 import type { ReceptiveFields } from '../running/window-spans'
-import { pixelScoresModel } from './class-models'
 import type { Input } from './input'
 
 /** The objective of a prediction: scores, without a backward. */
@@ -58,7 +58,7 @@ export const planForward = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>,
 export const planScores = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, source: Source, watching: Watching): Outcome<Planned> => {
   const forward = setupFor(setup, extent)
   return setup.plan === undefined
-    ? planSetup({ ...forward, model: pixelScoresModel(forward.model) }, evaluation, source, watching)
+    ? planSetup({ ...forward, model: scoringModel(forward.model) }, evaluation, source, watching)
     : TE.left(inputFailure('--probabilities runs another model than the plan is of: leave out --plan'))
 }
 

@@ -2,13 +2,11 @@ import * as E from 'fp-ts/Either'
 import { groupBy } from 'fp-ts/NonEmptyArray'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type AnyLayer, type Model, meanSquaredError } from '../../dsl'
-import { type Op, flatLayers, isLoss } from '../../dsl/internal'
 import { type Node, type Source, buildGraph } from '../../staging'
 import { type Failure, type Outcome, clause, inputFailure } from '../failure'
 import type { Example } from '../images/dataset'
 import { type Extent2, extentText } from '../images/resolution'
-import { freezeModel, mapOps } from '../model/model-layers'
+import { scoringModel } from '../model/scoring-model'
 import { buildSetupGraph, planNetwork } from '../plans/plan-network'
 import type { RunnableSetup } from '../plans/setup'
 import type { Watching } from '../plans/watching'
@@ -41,18 +39,6 @@ export interface ValidationRequest {
 
 /** More extents than this are evaluated by windows of one, where these are exact. */
 const mostExtents = 8
-
-const isLossLayer = ({ op }: Pick<AnyLayer, 'op'>): boolean => isLoss(op as Op)
-
-/**
- * The model by its running statistics, whose scores are handed out in place of its loss. Layers
- * keep their names.
- */
-const scoringModel = ({ name, layers }: Model): Model => {
-  const ends = flatLayers(layers).some(isLossLayer)
-  const compared = mapOps(layers, (layer) => (isLossLayer(layer) ? meanSquaredError : layer))
-  return freezeModel({ name, layers: ends ? compared : [...compared, meanSquaredError] })
-}
 
 const setupFor = ({ setup, budgetBytes, input }: ValidationRequest, { height, width }: Extent2): RunnableSetup => {
   const { device, precision, threads, exactKernels } = setup

@@ -9,6 +9,8 @@ import * as assert from 'uvu/assert'
 import {
   type Model,
   batchNorm,
+  checkpoint,
+  classLoss,
   conv2d,
   dropout,
   globalAvgPool,
@@ -177,6 +179,18 @@ test('the world file of a picture that was halved is that of its own pixels', as
   assert.is(width, Math.ceil(wide / 4))
   const numbers = readFileSync(at('long.pgw'), 'utf8').trim().split('\n').map(Number)
   assert.equal(numbers, [2, 0, 0, -1, 1001, 1999.5])
+})
+
+test('a loss at the end, of any kind, is no part of the head', async () => {
+  const asked = { ...options(pooled), class: '1' } as const
+  const pixelsOf = async (name: Model, kind: HeatMapKind): Promise<Buffer> => {
+    await valueOf(predict({ ...asked, model: name, heatmap: kind, out: at('ending.png') }))
+    return readFileSync(at('ending.png'))
+  }
+  for (const end of [[classLoss({ loss: 'focal' })], [checkpoint, named('loss', classLoss({ loss: 'cross-entropy:smoothing=0.1' }))]]) {
+    const ending: Model = { name: 'pooled', layers: [...pooled.layers, ...end] }
+    for (const kind of ['cam', 'saliency'] as const) assert.equal(await pixelsOf(ending, kind), await pixelsOf(pooled, kind))
+  }
 })
 
 test('what no heat map is made of is refused in a sentence', async () => {
