@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { builtIn } from '../models'
 import { type Failure, inputFailure } from '../src/failure'
-import { buildSetupGraph, imageSource, planRequest } from '../src/plans/plan-network'
+import { buildSetupGraph, imageNetSource, planRequest } from '../src/plans/plan-network'
 import type { Objective, PlanRequest, StageRequest, StrategyName } from '../staging'
 
 /**
@@ -66,7 +66,7 @@ export const requestFor = ({
       ...(link === undefined ? {} : { hostBandwidth: link }),
       ...(exactKernels && { exactKernels: true as const })
     })),
-    E.chain((setup) => buildSetupGraph(setup, benchObjective(momentum), imageSource)),
+    E.chain((setup) => buildSetupGraph(setup, benchObjective(momentum), imageNetSource)),
     E.chain((built) => E.map((request: PlanRequest) => ({ ...request, model: built.setup.model, input }))(planRequest(built)))
   )
 }

@@ -3,8 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { type OffloadReport, offload } from '../commands/research/offload'
 import type { OffloadOptions } from '../option-tables/research-options'
 import { table } from '../text/table'
-import { percent } from '../text/format'
-import { formatBytes, formatMilliseconds } from '../text/format'
+import { formatBytes, formatMilliseconds, percent } from '../text/format'
 import type { CommandResult } from './command-result'
 
 const reportText = (report: OffloadReport): string => {

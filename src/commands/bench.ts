@@ -14,7 +14,7 @@ import { type BenchOptions, benchOptions } from '../option-tables/command-option
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { checkAddonToRun } from '../plans/check-addon'
-import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
+import { type Planned, imageNetSource, planNetwork } from '../plans/plan-network'
 import { prepareGraph } from '../plans/prepare-graph'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { setupReads } from '../plans/setup-files'
@@ -59,9 +59,7 @@ const syntheticImage = ([, channels, height, width]: readonly [number, number, n
           )
         )
       : mapZeros(bytes)
-  return TE.map((withDefault: Image['pixels']): Image => ({ pixels: withDefault, height, width, channels, ...placeUnflippedCrop(0, 0) }))(
-    pixels
-  )
+  return TE.map((drawn: Image['pixels']): Image => ({ pixels: drawn, height, width, channels, ...placeUnflippedCrop(0, 0) }))(pixels)
 }
 
 /**
@@ -147,7 +145,7 @@ export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFun
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => pipe(resolveSetup(options), TE.chainEitherK(requireLocalDevice))),
-    TE.bind('built', ({ setup, objective }) => prepareGraph(setup, objective, imageSource, options)),
+    TE.bind('built', ({ setup, objective }) => prepareGraph(setup, objective, imageNetSource, options)),
     TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
     tap(({ planned }) => options.onPlan?.(planned)),
     TE.bind('image', ({ planned }) => syntheticImage(planned.staged.program.input, options.seed)),

@@ -19,7 +19,7 @@ import { libraryFunction } from '../options/decode-options'
 import { checkAddonToPlan } from '../plans/check-addon'
 import { type DecideInTurn, decideOnRanks } from '../plans/decide-on-ranks'
 import { type Mesh, meshOf, ranksOfGroup } from '../plans/mesh'
-import { bytesOfSize, imageSource, planRequest } from '../plans/plan-network'
+import { bytesOfSize, imageNetSource, planRequest } from '../plans/plan-network'
 import { prepareGraph } from '../plans/prepare-graph'
 import { launchCounts, movedBytes } from '../plans/program-statistics'
 import { pickWatching } from '../plans/watching'
@@ -138,7 +138,7 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
       TE.chainEitherK(() => trainingObjective(options)),
       TE.bindTo('objective'),
       TE.bind('setup', () => resolveSetup(options)),
-      TE.bind('built', ({ setup, objective }) => prepareGraph(setup, objective, imageSource, options)),
+      TE.bind('built', ({ setup, objective }) => prepareGraph(setup, objective, imageNetSource, options)),
       TE.bind('request', ({ built }) => TE.fromEither(planRequest(built, pickWatching(options)))),
       // Every row is what `plan` would find: of ranks by the mesh that is the fastest for it.
       TE.let('decide', ({ built, objective, request }) =>

@@ -9,7 +9,7 @@ import { libraryFunction } from '../options/decode-options'
 import { checkAddonToPlan } from '../plans/check-addon'
 import { type ExplainedPlan, type ExplanationReport, explanationReport } from '../plans/explanation-report'
 import { type DecideInTurn, decideOnRanks } from '../plans/decide-on-ranks'
-import { imageSource, planFailure, planRequest } from '../plans/plan-network'
+import { imageNetSource, planFailure, planRequest } from '../plans/plan-network'
 import { prepareGraph } from '../plans/prepare-graph'
 import { rankReport } from '../plans/rank-report'
 import { resolveSetup } from '../plans/resolve-setup'
@@ -40,7 +40,7 @@ export const makeExplanation: (options: ExplainOptions) => Outcome<ExplainedPlan
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => resolveSetup(options)),
-    TE.bind('built', ({ setup, objective }) => prepareGraph(setup, objective, imageSource, options)),
+    TE.bind('built', ({ setup, objective }) => prepareGraph(setup, objective, imageNetSource, options)),
     TE.bind('request', ({ built }) => TE.fromEither(planRequest(built, pickWatching(options)))),
     // Within another budget ranks may be faster by another mesh.
     TE.let('within', ({ built, objective, request: { strategy, device } }) =>

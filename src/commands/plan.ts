@@ -11,7 +11,7 @@ import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { checkAddonToPlan } from '../plans/check-addon'
 import { checkPlanName, writePlan } from '../plans/plan-file'
-import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
+import { type Planned, imageNetSource, planNetwork } from '../plans/plan-network'
 import { prepareGraph } from '../plans/prepare-graph'
 import { type PlanReport, planReport } from '../plans/plan-report'
 import { resolveHeadOptions, resolveSetup } from '../plans/resolve-setup'
@@ -79,7 +79,7 @@ export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunct
     TE.chainEitherK(() => objectiveFor(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => setupFor(options)),
-    TE.bind('built', ({ setup, objective }) => prepareGraph(setup, objective, imageSource, options)),
+    TE.bind('built', ({ setup, objective }) => prepareGraph(setup, objective, imageNetSource, options)),
     TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
     TE.chainFirst(({ setup: { model }, planned: { staged } }) => {
       const name = typeof options.model === 'string' ? options.model : model.name

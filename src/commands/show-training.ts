@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
-import { imageSource } from '../plans/plan-network'
+import { imageNetSource } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
 import { drawHeatMaps } from '../predicting/crop-heat-maps'
 import type { Report } from '../reports/report'
@@ -43,7 +43,7 @@ const addHeatMaps = async ({ request, planned, channels }: PreparedTraining, rec
   const { options, setup, resolution, notify } = request
   const { heatmap: kind, save: weights } = options
   if (kind === undefined || weights === undefined || record.crops === undefined) return
-  const normalisation = channels.normalisation === undefined ? imageSource : { kind: 'image' as const, ...channels.normalisation }
+  const normalisation = channels.normalisation === undefined ? imageNetSource : { kind: 'image' as const, ...channels.normalisation }
   const asked = {
     kind,
     setup,

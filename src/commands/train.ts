@@ -232,8 +232,8 @@ export const trainOn = (ranks: Ranks): ((options: TrainOptions) => Outcome<Train
   libraryFunction('train', trainOptions, (options) => trainAsRank(options, ranks))
 
 /**
- * Plans and trains: mean softmax cross-entropy over random crops of labelled images, or of pixels
- * with masks. The same options and seed give the same bits on the same machine, whether the
+ * Plans and trains, on random crops of labelled images, or of images with masks, by the loss of
+ * `loss` or the model's own, or else mean softmax cross-entropy. The same options and seed give the same bits on the same machine, whether the
  * training ran through or was resumed. Fails with code `input`, `budget` (does not fit), `loss`
  * (not finite) or `interrupted` (by `signal`). Where a launcher of MPI has started several
  * processes, they share the micro-batches of each update, the first alone writes files, and all

@@ -52,9 +52,11 @@ const clashFailure = (written: NamedPath, other: NamedPath): E.Either<Failure, n
   E.left(inputFailure(`${written.name} ${written.path} would be written over ${other.name} ${other.path}: name another file`))
 
 const checkWrites = (written: readonly Written[]): E.Either<Failure, void> => {
-  for (const [index, one] of written.entries()) {
-    const before = written.slice(0, index).find(({ identity }) => identity === one.identity)
+  const seen = new Map<string, Written>()
+  for (const one of written) {
+    const before = seen.get(one.identity)
     if (before !== undefined) return clashFailure(one, before)
+    seen.set(one.identity, one)
   }
   return E.right(undefined)
 }

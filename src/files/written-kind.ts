@@ -20,7 +20,7 @@ const weights: Kind = {
   format: 'safetensors',
   begins: /^[^]{4}\0{4}\{/,
   ending: '.safetensors',
-  otherEndings: /\.(pth?|ckpt|onnx|h5|npz)$/i
+  otherEndings: /\.(pth?|bin|ckpt|onnx|h5|npz)$/i
 }
 const page: Kind = {
   name: 'report',

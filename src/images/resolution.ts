@@ -1,6 +1,5 @@
 import * as E from 'fp-ts/Either'
-import type { Failure } from '../failure'
-import { inputFailure } from '../failure'
+import { type Failure, inputFailure } from '../failure'
 import type { ImageLevel } from './tiff-levels'
 
 /** Pixels that an image, a crop or a window is high and wide. */

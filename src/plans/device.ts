@@ -41,8 +41,8 @@ export const missingDeviceFailure = ({ code, message }: DeviceError): Failure =>
   deviceFailure({ code: code === 'device' ? 'missing' : code, message })
 
 /**
- * A withProfile device's choice: the reference device computes in plain loops, which nobody
- * measures.
+ * The choice of a device whose kernels are measured: not of the reference device, which computes in
+ * plain loops.
  */
 export const measurableChoice = (setup: Choosing): DeviceChoice | undefined => {
   const { device, ...choice } = deviceChoice(setup)

@@ -4,8 +4,7 @@ import { printable } from '../text/printable'
 import { type RankReport, rankRows } from './rank-report'
 import { type SegmentReport, segmentReport, spanText, tilesText } from './plan-report'
 import { table } from '../text/table'
-import { percent } from '../text/format'
-import { formatBytes, formatMilliseconds } from '../text/format'
+import { formatBytes, formatMilliseconds, percent } from '../text/format'
 
 /** The figures of the plan for another budget. */
 export interface OtherBudgetReport {

@@ -9,7 +9,7 @@ import type { Size } from '../options/sizes'
 import { deviceChoice, loadDeviceModel } from './device'
 import { type Measurements, type TimeLimit, measure } from './measure-kernels'
 import { type PlansToMeasure, missingKernels, missingSizes, missingSizesWithTiles } from './missing-kernels'
-import { buildSetupGraph, imageSource } from './plan-network'
+import { buildSetupGraph, imageNetSource } from './plan-network'
 import type { RunnableSetup } from './setup'
 import { launchedKernels } from './wanted-kernels'
 import type { Watching } from './watching'
@@ -64,7 +64,7 @@ export const measureModel = ({ setup, objective, out, isAnew, ...watching }: Mea
     setup.exactKernels || setup.plan !== undefined ? [] : limited.slice(0, 2).map((one): RunnableSetup => ({ ...one, exactKernels: true }))
   const { longestLaunch } = profileLimit
   return pipe(
-    TE.fromEither(buildSetupGraph(setup, objective, imageSource)),
+    TE.fromEither(buildSetupGraph(setup, objective, imageNetSource)),
     TE.map((built): PlansToMeasure => ({ setups: [plain, ...limited], built, longestLaunch, ...watching })),
     TE.chain((wanted) =>
       pipe(

@@ -74,7 +74,7 @@ export interface Planned {
 }
 
 /** Per channel of an RGB image in [0, 1]: ImageNet's, as torchvision's weights expect. */
-export const imageSource: Source = { kind: 'image', mean: [0.485, 0.456, 0.406], deviation: [0.229, 0.224, 0.225] }
+export const imageNetSource: Source = { kind: 'image', mean: [0.485, 0.456, 0.406], deviation: [0.229, 0.224, 0.225] }
 
 /**
  * A failure of staging as the library's, with its code, sentence and smallest feasible budget in

@@ -1,4 +1,3 @@
-import { percent } from '../text/format'
 import { table } from '../text/table'
 import { isConvolutionOp, type PlanSwapInterval } from '../../dsl/internal'
 import {
@@ -14,7 +13,7 @@ import {
 import type { Planned } from './plan-network'
 import { type RankReport, rankReport, rankRows } from './rank-report'
 import { printable } from '../text/printable'
-import { formatBytes, formatMilliseconds } from '../text/format'
+import { formatBytes, formatMilliseconds, percent } from '../text/format'
 
 /** A segment of a plan: its layers, its tiles and what of it is kept. */
 export interface SegmentReport {

@@ -5,7 +5,7 @@ import { type Failure, inputFailure } from '../failure'
 import type { ImageSource } from '../images/image-source'
 import { givenNormalisation } from '../images/normalisation'
 import type { Reading } from '../images/samples'
-import { imageSource } from '../plans/plan-network'
+import { imageNetSource } from '../plans/plan-network'
 import type { TrainedChannels } from '../weights/channel-metadata'
 
 interface ChannelOptions {
@@ -38,7 +38,7 @@ export const sourceFor = (
       const normalisation = given ?? trained
       if (normalisation !== undefined) return E.right({ kind: 'image', mean: normalisation.mean, deviation: normalisation.deviation })
       return header.samples.bands === undefined
-        ? E.right(imageSource)
+        ? E.right(imageNetSource)
         : E.left(
             inputFailure(
               `the image ${path} has ${channels} ${channels === 1 ? 'channel' : 'channels'} of ${elementType}, and the weights do not say how they were normalised in training: give --mean and --deviation`

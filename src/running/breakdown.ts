@@ -10,8 +10,7 @@ import {
 import { launchCounts } from '../plans/program-statistics'
 import type { Planned } from '../plans/plan-network'
 import { table } from '../text/table'
-import { percent } from '../text/format'
-import { formatMilliseconds } from '../text/format'
+import { formatMilliseconds, percent } from '../text/format'
 
 /**
  * All launches of one kind of kernel in a step; convolutions by algorithm too, and forward ones by

@@ -146,6 +146,24 @@ const allocateWeights = ({ device, planned: { staged } }: NetworkOptions): E.Eit
   )
 }
 
+/** What a step, a reduction and an update take and hand out. */
+interface SectionIo {
+  readonly io: StepIo
+  readonly reduceIo: StepIo | undefined
+  readonly updateIo: StepIo | undefined
+}
+
+const allocateSections = ({ planned: { staged }, stepBuffer }: NetworkOptions): E.Either<Failure, SectionIo> => {
+  const { step, reduce, update } = staged.program
+  return E.tryCatch(
+    () => ({ io: createStepIo(step, stepBuffer), reduceIo: reduce && createStepIo(reduce), updateIo: update && createStepIo(update) }),
+    () =>
+      inputFailure(
+        `what a step of ${staged.graph.model} hands out takes ${step.stepIoBytes} bytes, more than Node can allocate: take a smaller input`
+      )
+  )
+}
+
 /** A session with the weights that `restored` holds. */
 const openRestored = ({ planned, device, timesKernels = false, recorder, network }: NetworkOptions, restored: StepIo): Outcome<Session> =>
   pipe(
@@ -182,8 +200,12 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
       const fill = fillWeights(opening, restored)
       return opening.share === undefined ? fill : opening.share(fill, restored)
     }),
+    TE.bind('sections', () => TE.fromEither(allocateSections(opening))),
     TE.bind('session', ({ restored }) => openRestored(opening, restored)),
-    TE.map(({ startingWeights, session }) => ({ ...toRunningNetwork(session, opening, graph.parameters), startingWeights }))
+    TE.map(({ startingWeights, session, sections }) => ({
+      ...toRunningNetwork(session, sections, opening, graph.parameters),
+      startingWeights
+    }))
   )
 }
 
@@ -191,12 +213,13 @@ const givenBack: Failure = { code: 'device', message: 'the device was given back
 
 const toRunningNetwork = (
   opened: Session,
+  { io, reduceIo, updateIo }: SectionIo,
   opening: NetworkOptions,
   parameters: readonly Parameter[]
 ): Omit<RunningNetwork, 'startingWeights'> => {
   const { recorder, stepBuffer } = opening
   const { program } = opening.planned.staged
-  const { step, reduce, update } = program
+  const { step } = program
   const [, , height, width] = program.input
   const input = { kernels: program.kernels, extent: { height, width }, takesWhole: opening.device === 'cuda' }
   let session: Session | undefined = opened
@@ -217,9 +240,6 @@ const toRunningNetwork = (
       recorder?.add({ section, number, timestamps: session?.timestamps() ?? [] })
       return milliseconds
     })
-  const io = createStepIo(step, stepBuffer)
-  const updateIo = update && createStepIo(update)
-  const reduceIo = reduce && createStepIo(reduce)
   const measuredPeakBytes = (): number => Math.max(peakBytes, session?.measuredPeakBytes() ?? 0)
   const measuredHostPeakBytes = (): number => Math.max(hostPeakBytes, session?.measuredHostPeakBytes() ?? 0)
   const repeatedTiles = (): number => tilesBefore + (session?.repeatedTiles() ?? 0)

@@ -11,6 +11,7 @@ import { programHash } from './rank-programs'
 import { splitsMicroBatch } from './launched-mesh'
 import type { PreparedTraining } from './prepare'
 import { type TrainingRecord, emptyRecord } from './record'
+import { choiceText } from './resume-fingerprint'
 
 /** All that must be the same on all ranks once they have planned. */
 const listChoices = (prepared: PreparedTraining): Outcome<Choices> => {
@@ -22,13 +23,11 @@ const listChoices = (prepared: PreparedTraining): Outcome<Choices> => {
     TE.map((files) => {
       const { staged, device, math, threads } = planned
       const { validateEvery, earlyStop, bestBy } = request.options
-      const named = Object.fromEntries(
-        Object.entries({ ...fingerprint, ...rates, steps, validateEvery, earlyStop, bestBy, device, math, threads }).map(
-          ([name, value]) => [optionFlag(name), value]
-        )
-      )
+      const named = (choices: Choices, text: (name: string) => string): Choices =>
+        Object.fromEntries(Object.entries(choices).map(([name, value]) => [text(name), value]))
       return {
-        ...named,
+        ...named({ ...fingerprint, ...rates }, choiceText),
+        ...named({ steps, validateEvery, earlyStop, bestBy, device, precision: math, threads }, optionFlag),
         ...(splitsMicroBatch(request) ? {} : { 'program of hash': programHash(staged.program) }),
         'data files of hash': files,
         'validation by': validationGroups?.map(({ window }) => extentText(window)).join(', ') ?? 'crops'

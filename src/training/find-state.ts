@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type ResumeFingerprint, fingerprintDifferences } from './resume-fingerprint'
+import { type ResumeFingerprint, choiceText, fingerprintDifferences } from './resume-fingerprint'
 import { type State, openStateFolder, readState, statePath } from './state'
 
 interface ResumeRequest {
@@ -13,10 +13,6 @@ interface ResumeRequest {
   readonly rates: ResumeFingerprint
   readonly notice: (sentence: string) => void
 }
-
-const words: Readonly<Record<string, string>> = { model: 'the model', layers: 'the hash of the layers', group: '--param-group' }
-
-const optionText = (name: string): string => words[name] ?? `--${name}`
 
 const checkFingerprint =
   ({ folder, fingerprint, earlierFingerprint, notice }: ResumeRequest) =>
@@ -30,7 +26,7 @@ const checkFingerprint =
     const [name, was, is] = first
     return TE.left(
       inputFailure(
-        `${folder}: ${optionText(name)} was ${was} in the training that it holds and is ${is} now: give the same, or another folder`
+        `${folder}: ${choiceText(name)} was ${was} in the training that it holds and is ${is} now: give the same, or another folder`
       )
     )
   }

@@ -7,7 +7,7 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { freePixels } from '../../native'
 import { writeFileAtomic } from '../files/atomic-write'
-import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Failure, type Outcome, errorReason, inputFailure } from '../failure'
 import { randomStream } from '../numbers/random'
 import { type DecodedImage, decodeImage } from '../images/decode-image'
 import { type ImageSource, openImage } from '../images/image-source'
@@ -22,6 +22,9 @@ interface Sums {
   count: number
   readonly sum: Float64Array
   readonly squares: Float64Array
+  /** The least and the largest value: of a channel of one value, sums leave a small deviation. */
+  readonly least: Float64Array
+  readonly largest: Float64Array
 }
 
 /** Values of uint8 count from 0 to 1, as kernels load them. */
@@ -40,6 +43,8 @@ const addPixels = (sums: Sums, source: ImageSource, bytes: Uint8Array): void => 
       const value = elements[pixel + channel]! * scale
       sums.sum[channel]! += value
       sums.squares[channel]! += value * value
+      sums.least[channel] = Math.min(sums.least[channel]!, value)
+      sums.largest[channel] = Math.max(sums.largest[channel]!, value)
     }
   }
 }
@@ -87,7 +92,8 @@ const measure = (
   channels: number,
   onUnread: OnUnread | undefined
 ): Outcome<ChannelStatistics> => {
-  const sums: Sums = { count: 0, sum: new Float64Array(channels), squares: new Float64Array(channels) }
+  const each = (value: number): Float64Array => new Float64Array(channels).fill(value)
+  const sums: Sums = { count: 0, sum: each(0), squares: each(0), least: each(Infinity), largest: each(-Infinity) }
   const step = Math.max(1, paths.length / mostImages)
   const chosen = Array.from({ length: Math.min(paths.length, mostImages) }, (_, index) => paths[Math.floor(index * step)]!)
   return pipe(
@@ -96,7 +102,11 @@ const measure = (
     TE.chainEitherK((): E.Either<Failure, ChannelStatistics> => {
       const mean = Array.from(sums.sum, (sum) => sum / sums.count)
       const deviation = Array.from(sums.squares, (squares, channel) => Math.sqrt(Math.max(0, squares / sums.count - mean[channel]! ** 2)))
-      const flat = deviation.findIndex((value) => !(value > 0) || !Number.isFinite(value))
+      if (sums.count === 0)
+        return E.left(
+          inputFailure('no pixel that counts was found where images were looked at, to measure them by: give --mean and --deviation')
+        )
+      const flat = deviation.findIndex((value, channel) => !(sums.least[channel]! < sums.largest[channel]!) || !Number.isFinite(value))
       return flat === -1
         ? E.right({ mean, deviation })
         : E.left(
@@ -152,7 +162,7 @@ export const measureNormalisation = (
   return pipe(
     TE.tryCatch(
       () => makeCacheKey(paths, reading),
-      (thrown) => inputFailure(String(thrown))
+      (thrown) => inputFailure(`the images cannot be measured: ${errorReason(thrown)}`)
     ),
     TE.bindTo('key'),
     TE.bind('kept', ({ key }) => TE.fromTask(async () => (file === undefined ? undefined : readMeasurement(file, key, channels)))),

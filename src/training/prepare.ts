@@ -14,7 +14,7 @@ import { present } from '../options/present'
 import { checkScoreExtent } from '../running/pixel-loss'
 import { alternatives } from '../text/alternatives'
 import { measureFirst } from '../plans/measure-first'
-import { type Planned, type SetupGraph, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
+import { type Planned, type SetupGraph, buildSetupGraph, imageNetSource, planNetwork } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
 import { tap } from '../tasks/tap'
 import { measuresByKind } from './best'
@@ -236,7 +236,7 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
         E.chain(() => checkValidateOn(asked, split.validation))
       )
     ),
-    TE.bind('unweighted', ({ split }) => TE.fromEither(buildSetupGraph(setup, objectiveFor(asked, split), imageSource))),
+    TE.bind('unweighted', ({ split }) => TE.fromEither(buildSetupGraph(setup, objectiveFor(asked, split), imageNetSource))),
     TE.bind('classes', ({ unweighted, split }) => TE.fromEither(countLossClasses(unweighted.graph, split))),
     TE.chainFirstEitherK(({ classes, split: { training, validation } }) =>
       E.traverseArray(checkLabels(classes))(validation === undefined ? [training] : [training, validation])

@@ -37,7 +37,7 @@ import type { Evaluating, ValidationRun } from './validation'
 import { validateReadable } from './validate-readable'
 import { writeImageTable } from './image-table'
 import { makePixelMeasure } from '../metrics/pixel-tally'
-import { busiestMilliseconds, validateImages } from './validate-images'
+import { busiestValidationMilliseconds, validateImages } from './validate-images'
 
 type BatchChoices = Omit<Parameters<typeof createBatches>[0], 'onSkipped'>
 
@@ -174,7 +174,7 @@ const measureValidation = (
       onSkipped: running.onSkippedImage && ((failure, { example }) => running.onSkippedImage?.(failure, example.path))
     }),
     // One rank may have a slide more, or a larger one, than the others.
-    ranks === undefined ? (validated) => validated : ranks.whileExpecting(busiestMilliseconds(validationGroups, ranks.size)),
+    ranks === undefined ? (validated) => validated : ranks.whileExpecting(busiestValidationMilliseconds(validationGroups, ranks.size)),
     TE.chainFirst(({ images }) =>
       perImage === undefined
         ? TE.right(undefined)

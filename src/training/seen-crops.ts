@@ -15,12 +15,16 @@ const samplePositions = (extent: number, longest: number): readonly number[] => 
 
 type Thumbnail = Pick<SeenCrop, 'height' | 'width' | 'rgb'>
 
-/** Rows of an image from `top` on, for a while: in memory, or read by window. */
-const readRows = async (image: Image, top: number, height: number): Promise<Uint8Array | undefined> => {
-  const { pixels, width, channels } = image
-  if (pixels instanceof Uint8Array) return pixels.subarray(top * width * channels, (top + height) * width * channels)
+/** A row of an image's crop: in memory, or read by window. */
+const readRow = async (
+  { pixels, width: all, channels, cropTop, cropLeft }: Image,
+  y: number,
+  width: number
+): Promise<Uint8Array | undefined> => {
+  const [top, left] = [cropTop + y, cropLeft]
+  if (pixels instanceof Uint8Array) return pixels.subarray((top * all + left) * channels, (top * all + left + width) * channels)
   if (!('readWindow' in pixels)) return undefined
-  const read = await pixels.readWindow({ top, left: 0, height, width })()
+  const read = await pixels.readWindow({ top, left, height: 1, width })()
   if (E.isLeft(read)) return undefined
   const copy = Uint8Array.from(read.right)
   freePixels(read.right)
@@ -29,17 +33,16 @@ const readRows = async (image: Image, top: number, height: number): Promise<Uint
 
 /** A small picture of what is seen of an image; undefined of what is not 8-bit RGB in reach. */
 const makeThumbnail = async (image: Image, height: number, width: number): Promise<Thumbnail | undefined> => {
-  const { channels, cropTop, cropLeft, elementType = 'uint8' } = image
+  const { channels, elementType = 'uint8' } = image
   if (channels !== 3 || elementType !== 'uint8') return undefined
   const longest = Math.max(height, width)
   const [rows, columns] = [samplePositions(height, longest), samplePositions(width, longest)]
   const rgb = new Uint8Array(3 * rows.length * columns.length)
   for (const [row, y] of rows.entries()) {
-    const line = await readRows(image, cropTop + y, 1)
+    const line = await readRow(image, y, width)
     if (line === undefined) return undefined
     for (const [column, x] of columns.entries()) {
-      const from = 3 * (cropLeft + x)
-      rgb.set(line.subarray(from, from + 3), 3 * (row * columns.length + column))
+      rgb.set(line.subarray(3 * x, 3 * x + 3), 3 * (row * columns.length + column))
     }
   }
   return { height: rows.length, width: columns.length, rgb }

@@ -209,7 +209,7 @@ const countWindows = ({ window, fields }: ValidationGroup, images: readonly Vali
   })
 
 /** What the windows of the rank with the most to do are predicted to take, in milliseconds. */
-export const busiestMilliseconds = (groups: readonly ValidationGroup[], size: number): number => {
+export const busiestValidationMilliseconds = (groups: readonly ValidationGroup[], size: number): number => {
   const millisecondsOf = (rank: number): number =>
     sumOf(groups, (group) => group.planned.staged.predicted.stepMilliseconds * countWindows(group, group.images.filter(isOf(rank, size))))
   return Array.from({ length: size }, (_, rank) => millisecondsOf(rank)).reduce((most, milliseconds) => Math.max(most, milliseconds), 0)

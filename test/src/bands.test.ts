@@ -10,7 +10,9 @@ import { type TrainOptions, predict, train } from '../../src'
 import { decodeImage } from '../../src/images/decode-image'
 import { openImage } from '../../src/images/image-source'
 import { inspectMask } from '../../src/images/masks'
+import { finest } from '../../src/images/resolution'
 import { asBytes, asElements, newElements } from '../../src/images/samples'
+import { measureNormalisation } from '../../src/training/measure-normalisation'
 import { writeColours } from './example-images'
 import { writePng } from './image-files'
 import { failureOf, valueOf } from './outcome'
@@ -159,6 +161,19 @@ test('training measures mean and deviation of the bands, keeps them, and predict
     /other\.tif has values of float32, but the weights were trained on uint16: convert it, or give --mean and --deviation$/
   )
   await valueOf(predict({ ...other, ...asked }))
+})
+
+test('a channel of one value has no deviation, whatever rounding leaves of it, and no pixel that counts has no mean', async () => {
+  const side = 256
+  const writeSquare = (name: string, pixels: Uint8Array, options: Partial<TiledTiffOptions> = {}): string => {
+    writeTiledTiff(at(name), [{ height: side, width: side, pixels }], { tile: side, channels: 3, elementType: 'uint8', ...options })
+    return at(name)
+  }
+  const noise = Uint8Array.from({ length: 3 * side * side }, (_, index) => (index % 3 === 1 ? 100 : valueAt('uint8', index)))
+  const measured = (path: string) => measureNormalisation([path], undefined, finest, 3)
+  assert.match((await failureOf(measured(writeSquare('flat.tif', noise)))).message, /^channel 2 of the images has one value wherever/)
+  const nothing = writeSquare('nothing.tif', new Uint8Array(6 * side * side), { elementType: 'int16', tags: [noDataTag('-9999')] })
+  assert.match((await failureOf(measured(nothing))).message, /^no pixel that counts was found where images were looked at/)
 })
 
 test('float32 trains to finite losses by window and larger than the bytes of crops', async () => {

@@ -5,7 +5,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Failure, Outcome } from '../../src/failure'
-import { buildSetupGraph, imageSource, planNetwork } from '../../src/plans/plan-network'
+import { buildSetupGraph, imageNetSource, planNetwork } from '../../src/plans/plan-network'
 import { type RunningNetwork, withNetwork } from '../../src/running/running-network'
 import { createStepIo } from '../../native/session/step-io'
 import { must } from '../must'
@@ -18,7 +18,7 @@ const planned = must(
     buildSetupGraph(
       { model: small, device: 'reference', precision: 'float64', threads: 1, strategy: 'plain', input: [1, 3, 32, 32] },
       { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
-      imageSource
+      imageNetSource
     ),
     E.chain(planNetwork)
   )

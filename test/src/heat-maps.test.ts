@@ -26,7 +26,7 @@ import {
 import { type PredictOptions, predict, train } from '../../src'
 import { openImage } from '../../src/images/image-source'
 import { finest } from '../../src/images/resolution'
-import { imageSource } from '../../src/plans/plan-network'
+import { imageNetSource } from '../../src/plans/plan-network'
 import { type ComputedHeatMap, computeHeatMap } from '../../src/predicting/heat-map'
 import { readInput } from '../../src/predicting/input'
 import { rowReader } from '../../src/predicting/normalised-input'
@@ -91,7 +91,7 @@ const mapOf = async (kind: HeatMapKind, of: number, name: Model, budget?: string
       ...{ kind, of: `${of}`, weights: { path: at(`${name.name}.safetensors`) }, watching: {} },
       setup: { ...common, model: name, ...size },
       input: await valueOf(readInput(source, finest)),
-      normalisation: imageSource,
+      normalisation: imageNetSource,
       readRows: await valueOf(rowReader(source, finest))
     })
   )

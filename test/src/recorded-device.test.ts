@@ -8,7 +8,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { plan, profile } from '../../src'
 import { makePlan } from '../../src/commands/plan'
-import { buildSetupGraph, imageSource, planRequest } from '../../src/plans/plan-network'
+import { buildSetupGraph, imageNetSource, planRequest } from '../../src/plans/plan-network'
 import {
   type Objective,
   type ProfiledModel,
@@ -48,7 +48,7 @@ const base = gpuModel(asked, { threads: 1, linkBytesPerSecond })
 
 const setup = { model: network, input: [1, 3, 250, 190], device: 'cuda', budget: { kind: 'ofPlain', fraction: 0.4 } } as const
 const stagedOn = (device: ProfiledModel): Staged => {
-  const built = must(buildSetupGraph(setup, objective, imageSource))
+  const built = must(buildSetupGraph(setup, objective, imageNetSource))
   return must(stageGraph(built.graph, must(planRequest(built, { known: device }))))
 }
 const staged = (kernels: RecordedDevice['kernels']): Staged => {

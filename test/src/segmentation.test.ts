@@ -27,7 +27,7 @@ import { checkLabels } from '../../src/images/dataset'
 import { decodeMask, writeMask } from '../../src/images/masks'
 import { readTiffDirectories } from '../../src/images/tiff-directories'
 import { freezeModel } from '../../src/model/model-layers'
-import { buildSetupGraph, imageSource, planNetwork } from '../../src/plans/plan-network'
+import { buildSetupGraph, imageNetSource, planNetwork } from '../../src/plans/plan-network'
 import type { Setup } from '../../src/plans/setup'
 import { openTensorFile } from '../../src/weights/safetensors'
 import { withNetwork } from '../../src/running/running-network'
@@ -322,7 +322,7 @@ const scoresOf = (device: 'cpu' | 'reference', decisions: Pick<Setup, 'budget' |
   const image = { pixels: Uint8Array.from({ length: 117 * 93 * 3 }, (_, index) => (index * 7919) % 251), height: 117, width: 93 }
   return valueOf(
     pipe(
-      buildSetupGraph({ model, device, threads: 1, input: [1, 3, 117, 93], ...decisions }, { kind: 'evaluate' }, imageSource),
+      buildSetupGraph({ model, device, threads: 1, input: [1, 3, 117, 93], ...decisions }, { kind: 'evaluate' }, imageNetSource),
       E.chain(planNetwork),
       TE.fromEither,
       TE.chainFirst((planned) =>

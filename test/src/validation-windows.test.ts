@@ -22,7 +22,7 @@ import {
 } from '../../dsl'
 import type { Extent2 } from '../../src/images/resolution'
 import { freezeModel } from '../../src/model/model-layers'
-import { buildSetupGraph, imageSource, planNetwork } from '../../src/plans/plan-network'
+import { buildSetupGraph, imageNetSource, planNetwork } from '../../src/plans/plan-network'
 import { fieldsAt, planWindows } from '../../src/running/plan-windows'
 import { withNetwork } from '../../src/running/running-network'
 import { chooseWindowExtent, windowSpans } from '../../src/running/window-spans'
@@ -164,7 +164,7 @@ const scoresOf = (
           input: [1, 3, height, width]
         },
         { kind: 'evaluate' },
-        imageSource
+        imageNetSource
       ),
       E.chain(planNetwork),
       TE.fromEither,

@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert'
 import { type Model, conv2d, convTranspose2d, maxPool2d, relu } from '../../dsl'
 import { predict, train, type TrainOptions } from '../../src'
 import { decodeMask } from '../../src/images/masks'
-import { imageSource } from '../../src/plans/plan-network'
+import { imageNetSource } from '../../src/plans/plan-network'
 import { planValidation } from '../../src/training/plan-validation'
 import { noise, writeColours } from './example-images'
 import { writePng } from './image-files'
@@ -85,7 +85,7 @@ test('images of many extents share windows of the least, where these are larger 
     const groups = await valueOf(
       planValidation({
         setup: { model: wide, device: 'reference', threads: 1, input: [1, 3, 32, 32] },
-        ...{ budgetBytes: 2e7, source: imageSource, input: [1, 3, 32, 32], watching: {} },
+        ...{ budgetBytes: 2e7, source: imageNetSource, input: [1, 3, 32, 32], watching: {} },
         images: sides.map((side, place) => ({
           ...{ place, extent: { height: side, width: side } },
           example: { path: `${place}.png`, label: 0, origin: 'all' }

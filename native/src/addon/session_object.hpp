@@ -1,5 +1,6 @@
-// openSession(options): { value: { run, interrupt, measuredPeakBytes, measuredHostPeakBytes,
-// repeatedTiles, kernelMilliseconds, close } } or { error }.
+// openSession(options): { value: { run, prepare, interrupt, measuredPeakBytes,
+// measuredHostPeakBytes, repeatedTiles, kernelMilliseconds, close } } or { error }; `timestamps`
+// too, where it traces.
 #pragma once
 #include <napi.h>
 

@@ -7,7 +7,7 @@ import { checkPaths, namedPaths } from '../../files/paths'
 import { libraryFunction } from '../../options/decode-options'
 import { type ChainOptions, chainOptions } from '../../option-tables/research-options'
 import { checkAddonToPlan } from '../../plans/check-addon'
-import { buildSetupGraph, imageSource, planRequest } from '../../plans/plan-network'
+import { buildSetupGraph, imageNetSource, planRequest } from '../../plans/plan-network'
 import { resolveSetup } from '../../plans/resolve-setup'
 import { setupReads } from '../../plans/setup-files'
 import { trainingObjective } from '../../training/training-objective'
@@ -47,7 +47,7 @@ export const chain: (options: ChainOptions) => Outcome<ChainReport> = libraryFun
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => resolveSetup(options)),
-    TE.chainEitherK(({ setup, objective }) => buildSetupGraph(setup, objective, imageSource)),
+    TE.chainEitherK(({ setup, objective }) => buildSetupGraph(setup, objective, imageNetSource)),
     TE.bindTo('built'),
     TE.bind('request', ({ built }) => TE.fromEither(planRequest(built))),
     TE.map(({ built: { graph }, request }) => buildChain(graph, request)),
