@@ -49,7 +49,7 @@ const srcMayImport = {
   ],
   tracking: ['failure', 'files', 'images', 'results', 'training'],
   results: ['failure', 'files', 'images', 'tasks', 'text'],
-  predicting: ['failure', 'files', 'images', 'model', 'numbers', 'plans', 'results', 'running', 'tasks', 'training', 'weights'],
+  predicting: ['failure', 'files', 'images', 'model', 'numbers', 'plans', 'results', 'running', 'tasks', 'weights'],
   'option-tables': ['failure', 'images', 'model', 'options', 'plans', 'results', 'text', 'training', 'weights'],
   commands: [
     'failure',

@@ -78,21 +78,37 @@ export const withInterrupt =
   () =>
     interruption().during((signal, keep) => use(signal, keep)())
 
-const rankSignals = ['SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const
+/** What launchers and batch systems send before they end a rank. */
+export const rankSignals = ['SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const
+/** What a batch system, the end of a container or a closed terminal sends to a process by itself. */
+export const endingSignals = ['SIGTERM', 'SIGHUP'] as const
 
-/**
- * The signal, which what launchers and batch systems send before they end a process aborts too;
- * what takes the listeners away again.
- */
-export const withRankSignals = (signal: AbortSignal): { readonly signal: AbortSignal; readonly stop: () => void } => {
-  const controller = new AbortController()
-  const abort = (): void => controller.abort()
-  rankSignals.forEach((name) => process.on(name, abort))
-  return {
-    signal: AbortSignal.any([signal, controller.signal]),
-    stop: () => rankSignals.forEach((name) => process.off(name, abort))
-  }
+/** A signal that what the process is sent aborts too. */
+export interface ListeningSignal {
+  readonly signal: AbortSignal
+  /** Begins to listen; the first that is sent aborts, and a second one ends the process. */
+  readonly listen: () => void
+  readonly stop: () => void
 }
+
+/** The signal, which what the process is sent aborts too, once it listens. */
+export const withSentSignals =
+  (names: readonly NodeJS.Signals[]) =>
+  (signal: AbortSignal): ListeningSignal => {
+    const controller = new AbortController()
+    const stop = (): void => names.forEach((name) => process.off(name, abort))
+    const abort = (): void => {
+      stop()
+      controller.abort()
+    }
+    let listens = false
+    const listen = (): void => {
+      // Whoever listens anew misses what was sent just before.
+      if (!listens) names.forEach((name) => process.on(name, abort))
+      listens = true
+    }
+    return { signal: AbortSignal.any([signal, controller.signal]), listen, stop }
+  }
 
 /** Runs what only plans, and says how far it is; where it measures first, Ctrl-C stops that. */
 export const withMeasuring = <O extends Watching & { readonly measure?: boolean | 'sample' }>(

@@ -17,7 +17,7 @@ const doubt = ({ isRepeatable, mayBeEmpty }: Usual, value: string, before: strin
     : `it is given twice, as ${JSON.stringify(before)} and as ${JSON.stringify(value)}: give it once`
 }
 
-/** Refuses a flag and the one that takes it back in one command, of which commander takes the last. */
+/** Refuses a flag beside the one that takes it back: commander takes the last. */
 export const refuseContradiction = (command: Command, name: string): void => {
   const given = new Set<string>()
   for (const flag of [name, `no-${name}`])

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import type { Failure } from '../failure'
 import { findLauncher } from '../ranks/launcher'
-import { resolveMeasure, withRankSignals } from './command-result'
+import { type ListeningSignal, endingSignals, rankSignals, resolveMeasure, withSentSignals } from './command-result'
 
 /** What a command writes, measures and listens to on this one of the processes of a launcher. */
 export interface RankRole {
@@ -9,8 +9,8 @@ export interface RankRole {
   readonly speaks: boolean
   /** What is measured first: ranks that measured at once would measure each other. */
   readonly measuring: typeof resolveMeasure
-  /** The signal, and what takes its listeners away again. */
-  readonly withSignals: (asked: AbortSignal) => ReturnType<typeof withRankSignals>
+  /** The signal that ends it: of a rank it listens already, of others once there is something to keep. */
+  readonly withSignals: (asked: AbortSignal) => ListeningSignal
   /** A failure as this rank tells it. */
   readonly named: (failure: Failure) => Failure
   /** What a report is marked with where another rank tells it. */
@@ -24,13 +24,17 @@ export const findRankRole = (): RankRole => {
   if (launcher === undefined)
     return {
       ...{ speaks: true, measuring: resolveMeasure, named: (failure) => failure, silence: {} },
-      withSignals: (signal) => ({ signal, stop: () => undefined })
+      withSignals: withSentSignals(endingSignals)
     }
   const speaks = launcher.rank === 0
   return {
     speaks,
     measuring: ({ measure }) => measure === true,
-    withSignals: withRankSignals,
+    withSignals: (asked) => {
+      const listening = withSentSignals(rankSignals)(asked)
+      listening.listen()
+      return { ...listening, listen: () => undefined }
+    },
     named: (failure) =>
       speaks || failure.isShared === true ? failure : { ...failure, message: `rank ${launcher.rank}: ${failure.message}` },
     silence: speaks ? {} : { isSilent: true }

@@ -115,7 +115,7 @@ export const trainCommand = (options: TrainOptions, words: Words): CommandResult
   withInterrupt((asked, keep) => {
     const { speaks, measuring, withSignals, named, silence } = findRankRole()
     const progress = trainingProgress({ quiet: words.quiet || !speaks })
-    const { signal, stop } = withSignals(asked)
+    const { signal, listen, stop } = withSignals(asked)
     const { onStep, ...others } = speaks ? saying(words, progress) : { onStep: undefined }
     const training = train({
       ...options,
@@ -123,6 +123,7 @@ export const trainCommand = (options: TrainOptions, words: Words): CommandResult
       ...others,
       onStep: (report) => {
         keep()
+        listen()
         onStep?.(report)
       },
       signal

@@ -1,11 +1,14 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import * as t from 'io-ts'
 import type { Failure, Outcome } from '../failure'
+import { failureJson } from '../failure/failure-json'
 import { type Extent2, extentText } from '../images/resolution'
 import type { ImagePrediction } from '../option-tables/predict-options'
 import { type Ranks, allGatherJson } from '../ranks/ranks'
 import type { PredictedKind } from '../predicting/prediction'
+import { scoreKindCodec } from '../running/score-kind'
 
 /** Strategy, milliseconds and bytes of the images that were predicted. */
 export interface UsedByImages {
@@ -32,6 +35,40 @@ export interface Predictions {
   /** The failure of the first image that was left out. */
   readonly firstFailure?: Failure
 }
+
+const numbers = t.readonlyArray(t.number)
+const texts = t.readonlyArray(t.string)
+
+const imagePrediction = t.readonly(
+  t.intersection([
+    t.type({ path: t.string, height: t.number, width: t.number, milliseconds: t.number }),
+    t.partial({ scores: numbers, class: t.number, classes: numbers, values: numbers, pixels: numbers, files: texts })
+  ])
+)
+
+const predictionsCodec = t.readonly(
+  t.intersection([
+    t.type({
+      images: t.readonlyArray(t.readonly(t.tuple([t.number, imagePrediction]))),
+      skipped: t.readonlyArray(t.type({ at: t.number, path: t.string, message: t.string }))
+    }),
+    t.partial({
+      kind: t.type({
+        of: t.keyof({ image: null, pixels: null }),
+        classes: t.number,
+        scores: scoreKindCodec,
+        names: texts,
+        isNamed: t.boolean
+      }),
+      used: t.intersection([
+        t.type({ strategy: t.string, milliseconds: t.number, peakDeviceBytes: t.number, predictedPeakBytes: t.number }),
+        t.partial({ windowBytes: t.number, repeatedTiles: t.number })
+      ]),
+      firstFailure: failureJson
+    })
+  ]),
+  'list of predictions'
+)
 
 /** What two parts of a list took: time and tiles of both, memory of the one that took more. */
 export const addUsage = (a: UsedByImages, b: UsedByImages): UsedByImages => {
@@ -66,6 +103,8 @@ export interface Work {
   readonly extents: number
 }
 
+const workCodec = t.type({ pixels: t.number, extents: t.number }, 'work')
+
 /** The work that some images are. */
 export const workOf = (images: readonly Extent2[]): Work => ({
   pixels: images.reduce((sum, { height, width }) => sum + height * width, 0),
@@ -90,7 +129,7 @@ export const gatherWork =
   (opening: Outcome<A>): Outcome<A & { readonly work: readonly Work[] }> =>
   async () => {
     const opened = await opening()
-    const gathering = () => allGatherJson(ranks, E.map((own: A) => workOf(imagesOf(own)))(opened))
+    const gathering = () => allGatherJson(ranks, workCodec, E.map((own: A) => workOf(imagesOf(own)))(opened))
     // Reading weights and images' headers may take any time, unless it is said otherwise.
     const work = await (ranks === undefined ? gathering : ranks.whileExpecting(Infinity)(gathering))()
     return E.isLeft(work) ? work : E.map((own: A) => ({ ...own, work: work.right }))(opened)
@@ -107,7 +146,7 @@ export const gatherPredictions =
     pipe(async () => {
       const begun = performance.now()
       const own = E.map(() => found)(await predicting())
-      const gathering = (): Promise<E.Either<Failure, readonly Predictions[]>> => allGatherJson(ranks, own)
+      const gathering = (): Promise<E.Either<Failure, readonly Predictions[]>> => allGatherJson(ranks, predictionsCodec, own)
       if (ranks === undefined) return gathering()
       // What it took counts planning too, which no prediction does.
       const done = workOf(found.images.map(([, image]) => image))

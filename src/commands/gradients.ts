@@ -118,9 +118,9 @@ const gradientsFromFile = (options: DecodedOptions<typeof gradientsOptions>): Ou
 /**
  * Runs one forward and backward of a batch from a file, without dropout and without an optimizer,
  * at the input [B, C, H, W] that the batch has. Writes a safetensors file with `loss` (the model's
- * own, or mean softmax cross-entropy), `grad.input`, `grad.<parameter>` for each parameter and `after.<buffer>` for
- * running statistics, in the device's precision (of bf16 in float32). Fails with code `input`,
- * `budget` or `loss` (not finite).
+ * own, or mean softmax cross-entropy), `grad.input`, `grad.<parameter>` for each parameter and
+ * `after.<buffer>` for running statistics, in the device's precision (of bf16 in float32). Fails
+ * with code `input`, `budget` or `loss` (not finite).
  */
 export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> = libraryFunction(
   'gradients',

@@ -233,11 +233,12 @@ export const trainOn = (ranks: Ranks): ((options: TrainOptions) => Outcome<Train
 
 /**
  * Plans and trains, on random crops of labelled images, or of images with masks, by the loss of
- * `loss` or the model's own, or else mean softmax cross-entropy. The same options and seed give the same bits on the same machine, whether the
- * training ran through or was resumed. Fails with code `input`, `budget` (does not fit), `loss`
- * (not finite) or `interrupted` (by `signal`). Where a launcher of MPI has started several
- * processes, they share the micro-batches of each update, the first alone writes files, and all
- * train to the same bits as any other number of ranks (docs/ranks.md).
+ * `loss` or the model's own, or else mean softmax cross-entropy. The same options and seed give the
+ * same bits on the same machine, whether the training ran through or was resumed. Fails with code
+ * `input`, `budget` (does not fit), `loss` (not finite) or `interrupted` (by `signal`). Where a
+ * launcher of MPI has started several processes, they share the micro-batches of each update, the
+ * first alone writes files, and all train to the same bits as any other number of ranks
+ * (docs/ranks.md).
  */
 export const train: (options: TrainOptions) => Outcome<TrainReport> = libraryFunction('train', trainOptions, (options) =>
   pipe(

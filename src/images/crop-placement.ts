@@ -13,6 +13,12 @@ export const placeUnflippedCrop = (top: number, left: number): CropPlacement => 
   quarterTurns: 0
 })
 
+/** The placement of a crop in the middle of an image. */
+export const centreCrop =
+  (crop: Extent2) =>
+  (image: Extent2): CropPlacement =>
+    placeUnflippedCrop(Math.floor((image.height - crop.height) / 2), Math.floor((image.width - crop.width) / 2))
+
 /** The extent in an image of a crop that is turned: by 90 or 270 degrees, it lies across. */
 export const extentInImage = ({ height, width }: Extent2, { quarterTurns }: Pick<CropPlacement, 'quarterTurns'>): Extent2 =>
   quarterTurns % 2 === 0 ? { height, width } : { height: width, width: height }

@@ -1,3 +1,4 @@
+import * as t from 'io-ts'
 import { type Objective, type Training, microBatches } from '../../staging'
 
 /** How ranks share an update: micro-batches beside each other, and parts of each. */
@@ -10,6 +11,12 @@ export interface Mesh {
   /** Each rank keeps, and updates by, its slices of the optimizer state alone. */
   readonly shardsOptimizer?: true
 }
+
+/** Codec of a mesh. */
+export const meshCodec = t.readonly(
+  t.intersection([t.type({ microBatches: t.Int, rows: t.Int }), t.partial({ images: t.Int, shardsOptimizer: t.literal(true) })]),
+  'mesh'
+)
 
 /** Ranks that share a micro-batch. */
 export const ranksOfGroup = ({ rows, images = 1 }: Mesh): number => rows * images

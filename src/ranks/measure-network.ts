@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import * as E from 'fp-ts/Either'
+import * as t from 'io-ts'
 import type { MeasuredNetwork } from '../../staging'
 import { type Failure, type Outcome, deviceFailure } from '../failure'
 import { type Ranks, allGatherJson, allGatherNumbers } from './ranks'
@@ -28,7 +29,7 @@ const listDistances = (size: number): readonly number[] => Array.from({ length: 
 export const measureNetwork =
   (ranks: Ranks): Outcome<MeasuredNetwork> =>
   async () => {
-    const names = await allGatherJson(ranks, E.right(hostname()))
+    const names = await allGatherJson(ranks, t.string, E.right(hostname()))
     if (E.isLeft(names)) return names
     const measured: { readonly bytes: number; readonly milliseconds: number }[] = []
     for (const message of messages) {

@@ -1,9 +1,10 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import * as t from 'io-ts'
+import type * as t from 'io-ts'
 import type { Network } from '../../native'
 import { type Failure, type Outcome, deviceFailure } from '../failure'
+import { failureJson, toFailureJson } from '../failure/failure-json'
 
 /** The processes that train together, as one of them sees them. */
 export interface Ranks {
@@ -30,9 +31,6 @@ export interface Ranks {
   readonly leave: (status: number) => void
 }
 
-const told = t.type({ code: t.string, message: t.string })
-const codes: readonly Failure['code'][] = ['input', 'budget', 'loss', 'missing', 'device', 'interrupted', 'bug']
-
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
@@ -44,18 +42,26 @@ export const decodeJson = (bytes: Uint8Array): unknown => JSON.parse(decoder.dec
 
 /** A message: whether the rank fails, and what it gives or why it does. */
 const encodeMessage = (given: E.Either<Failure, Uint8Array>): Uint8Array => {
-  const body = E.isRight(given) ? given.right : encodeJson({ code: given.left.code, message: given.left.message })
+  const body = E.isRight(given) ? given.right : encodeJson(toFailureJson(given.left))
   const message = new Uint8Array(1 + body.length)
   message[0] = E.isRight(given) ? 1 : 0
   message.set(body, 1)
   return message
 }
 
-const decodeFailure = (body: Uint8Array): Failure => {
-  const value = decodeJson(body)
-  if (!told.is(value)) throw new Error('a rank told a failure that is none')
-  return { code: codes.find((code) => code === value.code) ?? 'bug', message: value.message }
-}
+/**
+ * What a rank told, of bytes of JSON. All run the same build, so whatever is something else is a
+ * bug.
+ */
+export const decodeTold =
+  <A>(codec: t.Decoder<unknown, A>) =>
+  (bytes: Uint8Array): E.Either<Failure, A> =>
+    pipe(
+      codec.decode(decodeJson(bytes)),
+      E.mapLeft((): Failure => ({ code: 'bug', message: `a rank told what is no ${codec.name}` }))
+    )
+
+const decodeFailure = (body: Uint8Array): Failure => E.toUnion(decodeTold(failureJson)(body))
 
 /** The first failure of any; it names the rank, unless that is the first one. */
 const decodeResult = (messages: readonly Uint8Array[]): E.Either<Failure, readonly Uint8Array[]> => {
@@ -144,13 +150,14 @@ export const allGatherNumbers = (
 }
 
 /**
- * Values of every rank, by rank, as JSON keeps them; that of the only process where there are no
- * ranks.
+ * Values of every rank, by rank, as JSON keeps them and the codec reads them; that of the only
+ * process where there are no ranks.
  */
-export const allGatherJson = <A>(ranks: Ranks | undefined, given: E.Either<Failure, A>): Promise<E.Either<Failure, readonly A[]>> => {
+export const allGatherJson = <A>(
+  ranks: Ranks | undefined,
+  codec: t.Decoder<unknown, A>,
+  given: E.Either<Failure, A>
+): Promise<E.Either<Failure, readonly A[]>> => {
   if (ranks === undefined) return Promise.resolve(E.map((value: A) => [value])(given))
-  return pipe(
-    ranks.allGather(E.map(encodeJson)(given)),
-    TE.map((all) => all.map((bytes) => decodeJson(bytes) as A))
-  )()
+  return pipe(ranks.allGather(E.map(encodeJson)(given)), TE.chainEitherK(E.traverseArray(decodeTold(codec))))()
 }

@@ -1,12 +1,16 @@
 import * as E from 'fp-ts/Either'
+import * as t from 'io-ts'
 import { getLossFamily, parseLoss } from '../../dsl'
 import { type Node, hasTarget, lossFunctions } from '../../staging'
+
+/** Codec of what scores are. */
+export const scoreKindCodec = t.keyof({ softmax: null, sigmoid: null, value: null })
 
 /**
  * What scores are, by the loss that they are trained by: of classes that exclude each other
  * (softmax), of each class by itself (sigmoid), or values as they are.
  */
-export type ScoreKind = 'softmax' | 'sigmoid' | 'value'
+export type ScoreKind = t.TypeOf<typeof scoreKindCodec>
 
 /** What scores are by a formula, which must be valid, of so many channels. */
 export const scoreKindOfFormula = (formula: string, channels: number): ScoreKind => {

@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import * as TE from 'fp-ts/TaskEither'
-import sharp from 'sharp'
 import { type Outcome, inputFailure, errorReason } from '../failure'
 import { palette } from '../results/colours'
+import { loadSharp } from '../images/load-sharp'
 import type { SeenCrop } from '../images/seen-crop'
 
 /** A picture under a name, as a PNG of RGB. */
@@ -40,7 +40,7 @@ export const cropPictures = (crops: readonly SeenCrop[]): Outcome<readonly Pictu
       Promise.all(
         drawn.map(async ({ rgb, ...picture }) => ({
           ...picture,
-          png: await sharp(rgb, { raw: { height: picture.height, width: picture.width, channels: 3 } })
+          png: await loadSharp()(rgb, { raw: { height: picture.height, width: picture.width, channels: 3 } })
             .png()
             .toBuffer()
         }))

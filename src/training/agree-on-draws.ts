@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/Either'
+import * as t from 'io-ts'
 import type { Failure, Outcome } from '../failure'
 import { type Ranks, allGatherJson } from '../ranks/ranks'
 import type { Attempts, Redraws, SkippedDraw } from './batches'
@@ -22,6 +23,14 @@ interface Agreement {
 
 /** What a rank found of a micro-step, by its index in the update. */
 type Found = readonly [index: number, attempts: Attempts]
+
+const foundCodec = t.type(
+  {
+    attempts: t.readonlyArray(t.readonly(t.tuple([t.number, t.readonlyArray(t.number)]))),
+    unread: t.readonlyArray(t.type({ microStep: t.number, row: t.number, attempt: t.number, image: t.string, message: t.string }))
+  },
+  'list of crops'
+)
 
 const most = (one: Attempts, other: Attempts): Attempts => other.map((count, row) => Math.max(count, one[row] ?? 0))
 
@@ -53,7 +62,11 @@ export const agreeOnDraws =
       for (;;) {
         const found = await findOwn(agreed)
         if (E.isRight(found)) loaded ??= found.right[0]?.[1]
-        const gathered = await allGatherJson(ranks, E.map((attempts: readonly Found[]) => ({ attempts, unread: takeUnread() }))(found))
+        const gathered = await allGatherJson(
+          ranks,
+          foundCodec,
+          E.map((attempts: readonly Found[]) => ({ attempts, unread: takeUnread() }))(found)
+        )
         if (E.isLeft(gathered)) return gathered
         for (const crop of gathered.right.flatMap(({ unread }) => unread)) {
           const draw = `${crop.microStep}.${crop.row}.${crop.attempt}`

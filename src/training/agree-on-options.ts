@@ -6,8 +6,7 @@ import { addonHash, versions } from '../../native'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
 import { optionFlag } from '../options/option'
-import { type Ranks, decodeJson, encodeJson, failOnAllRanks } from '../ranks/ranks'
-import { bug } from './told-failure'
+import { type Ranks, decodeTold, encodeJson, failOnAllRanks } from '../ranks/ranks'
 
 /** What must be the same on all ranks, by its name in a sentence. */
 export type Choices = Readonly<Record<string, unknown>>
@@ -78,7 +77,8 @@ const listOptions = (options: DecodedTrainOptions): E.Either<Failure, Choices> =
     ...Object.fromEntries(planningOptions.map((name) => [optionFlag(name), options[name]]))
   }))(listBuild())
 
-const choicesCodec = t.record(t.string, t.unknown)
+/** Codec of choices. */
+export const choicesCodec = t.record(t.string, t.unknown, 'record of choices')
 
 /** Fails on all ranks where one has something otherwise than the first, as each finds by itself. */
 export const refuseDifference = (ranks: Ranks, all: readonly Choices[]): Outcome<void> => {
@@ -90,9 +90,7 @@ export const refuseDifference = (ranks: Ranks, all: readonly Choices[]): Outcome
 export const agreeOn = (ranks: Ranks, own: E.Either<Failure, Choices>): Outcome<void> =>
   pipe(
     ranks.allGather(E.map(encodeJson)(own)),
-    TE.chainEitherK(
-      E.traverseArray((bytes) => E.fromPredicate(choicesCodec.is, () => bug('a rank told of its options what is none'))(decodeJson(bytes)))
-    ),
+    TE.chainEitherK(E.traverseArray(decodeTold(choicesCodec))),
     TE.chain((all) => refuseDifference(ranks, all))
   )
 

@@ -1,16 +1,18 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import * as t from 'io-ts'
 import type { Failure, Outcome } from '../failure'
 import { extentText } from '../images/resolution'
-import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
+import { type Ranks, decodeTold, encodeJson } from '../ranks/ranks'
 import { optionFlag } from '../options/option'
-import { type Choices, refuseDifference } from './agree-on-options'
+import { type Choices, choicesCodec, refuseDifference } from './agree-on-options'
 import { digestData } from './data-digest'
 import { programHash } from './rank-programs'
 import { splitsMicroBatch } from './launched-mesh'
 import type { PreparedTraining } from './prepare'
-import { type TrainingRecord, emptyRecord } from './record'
+import { recordCodec } from './record-codec'
+import { emptyRecord } from './record'
 import { choiceText } from './resume-fingerprint'
 
 /** All that must be the same on all ranks once they have planned. */
@@ -36,10 +38,7 @@ const listChoices = (prepared: PreparedTraining): Outcome<Choices> => {
   )
 }
 
-interface Told {
-  readonly choices: Choices
-  readonly record: TrainingRecord
-}
+const toldCodec = t.readonly(t.type({ choices: choicesCodec, record: recordCodec }), 'choice of a training')
 
 /** Compares what was prepared on all ranks; the others go on from the first one's state. */
 export const agreeOnRanks = (ranks: Ranks, prepared: E.Either<Failure, PreparedTraining>): Outcome<PreparedTraining> => {
@@ -52,7 +51,7 @@ export const agreeOnRanks = (ranks: Ranks, prepared: E.Either<Failure, PreparedT
   return pipe(
     TE.fromTask(told),
     TE.chain(ranks.allGather),
-    TE.map((all) => all.map((bytes) => decodeJson(bytes) as Told)),
+    TE.chainEitherK(E.traverseArray(decodeTold(toldCodec))),
     TE.chainFirst((all) =>
       refuseDifference(
         ranks,

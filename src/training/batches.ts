@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
 import { type Cells, cornerInCells } from '../images/cells'
-import { type CropPlacement, extentInImage, placeUnflippedCrop } from '../images/crop-placement'
+import { centreCrop, extentInImage } from '../images/crop-placement'
 import { isMask, getLabelKind, labelNumbers } from '../images/labels'
 import type { Dataset, Example } from '../images/dataset'
 import type { Extent2 } from '../images/resolution'
@@ -262,12 +262,6 @@ export const createBatches = (options: BatchOptions): Batches => {
     redraws: { find, adopt: settle }
   }
 }
-
-/** The middle of an image. */
-export const centreCrop =
-  (crop: Extent2) =>
-  (image: Extent2): CropPlacement =>
-    placeUnflippedCrop(Math.floor((image.height - crop.height) / 2), Math.floor((image.width - crop.width) / 2))
 
 /** The middles of images, with their labels. */
 export const centreBatch = (examples: readonly Example[], crop: Extent2, loader: ImageLoader, classes: number): Outcome<Batch> => {

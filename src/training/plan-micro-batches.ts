@@ -1,14 +1,17 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { identity, pipe } from 'fp-ts/function'
+import * as t from 'io-ts'
 import type { PlanFile } from '../../dsl'
 import { decodePlanFile, toPlanFile } from '../../staging'
 import { type Outcome, inputFailure } from '../failure'
-import { type Mesh, onMesh } from '../plans/mesh'
+import { type Mesh, meshCodec, onMesh } from '../plans/mesh'
 import { planNetwork } from '../plans/plan-network'
-import { type Ranks, decodeJson, encodeJson } from '../ranks/ranks'
+import { type Ranks, decodeTold, encodeJson } from '../ranks/ranks'
 import { type PlanTraining, planInProcess } from './prepare'
-import { type PlannedOn, shardWhereItPays, withWholeState } from './shard-where-it-pays'
+import { shardWhereItPays, withWholeState } from './shard-where-it-pays'
+
+const plannedCodec = t.readonly(t.type({ mesh: meshCodec, planned: t.unknown }), 'plan on a mesh')
 
 /**
  * The first rank plans, as for one rank, so that the plan is the same however many there are; all
@@ -28,7 +31,7 @@ export const planMicroBatches =
       ranks.rank === 0 ? pipe(shardWhereItPays(built, launched, planOn, identity), TE.map(encodeJson)) : TE.right(new Uint8Array(0))
     return pipe(
       ranks.allGather(await own()),
-      TE.map(([told]) => decodeJson(told!) as PlannedOn<PlanFile>),
+      TE.chainEitherK(([told]) => decodeTold(plannedCodec)(told!)),
       TE.chainEitherK(({ mesh, planned }) =>
         pipe(
           E.mapLeft(inputFailure)(decodePlanFile(planned)),

@@ -15,6 +15,7 @@ import { floatTensor } from '../weights/weights'
 import { checkCanWrite, removeAbandoned, writeFailure } from '../files/atomic-write'
 import { type ResumeFingerprint } from './resume-fingerprint'
 import type { TrainingRecord } from './record'
+import { stepCodec, validationCodec } from './record-codec'
 
 /**
  * A folder of states, `step-N.safetensors` for the state after N steps, the newest two kept. Each
@@ -30,31 +31,8 @@ export interface State {
   readonly rates: ResumeFingerprint
 }
 
-const Step = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value >= 0, 'number of steps')
 const Texts = t.record(t.string, t.string)
-const Measure = t.union([t.number, t.null])
-const StoredValidation = t.intersection([
-  t.type({ step: Step, loss: t.number }),
-  t.partial({
-    validatedOn: t.keyof({ image: null, crop: null }),
-    accuracy: t.number,
-    f1: Measure,
-    mae: Measure,
-    r2: Measure,
-    classF1: t.readonlyArray(Measure),
-    valueMae: t.readonlyArray(Measure),
-    valueR2: t.readonlyArray(Measure),
-    auc: Measure,
-    iou: Measure,
-    dice: Measure,
-    kappa: Measure,
-    classIou: t.readonlyArray(Measure),
-    classDice: t.readonlyArray(Measure),
-    classAuc: t.readonlyArray(Measure),
-    confusion: t.readonlyArray(t.readonlyArray(t.number))
-  })
-])
-const Stored = t.type({ version: t.literal(1), steps: Step, agreed: Texts, rates: Texts, validations: t.array(StoredValidation) })
+const Stored = t.type({ version: t.literal(1), steps: stepCodec, agreed: Texts, rates: Texts, validations: t.array(validationCodec) })
 
 const metadataKey = 'tilefold'
 const histories = { loss: 'training.loss', stepMs: 'training.stepMs' } as const

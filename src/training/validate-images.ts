@@ -10,14 +10,14 @@ import { type Ranks, allGatherJson, allGatherNumbers, failOnAllRanks } from '../
 import { runInTurn } from '../running/run-in-turn'
 import { type RunningNetwork, withAbort } from '../running/running-network'
 import { noUpdate } from '../running/step-parameters'
-import { centreCrop } from './batches'
-import { type CropPlacement, placeUnflippedCrop } from '../images/crop-placement'
+import { type CropPlacement, centreCrop, placeUnflippedCrop } from '../images/crop-placement'
 import type { ImageLoader } from './image-loader'
 import type { Quality } from '../metrics/quality'
 import { pictureCrops, chooseShownPlaces } from './seen-crops'
 import { type WindowSpan, windowSpans } from '../running/window-spans'
 import { type PixelCounts, type PixelMeasure, computeQuality, sumCounts, tallyImage } from '../metrics/pixel-tally'
 import type { ValidatedImage, ValidationGroup } from './plan-validation'
+import { type Unread, unreadCodec } from './unread-images'
 import { type ScoreCounts, areasUnderCurves, emptyScoreCounts } from '../metrics/score-areas'
 
 /** The measures of one image in a validation. */
@@ -223,7 +223,7 @@ export const busiestValidationMilliseconds = (groups: readonly ValidationGroup[]
  */
 export const validateImages = (given: WholeValidation): Outcome<WholeQuality> => {
   const unreadable = new Map<ValidatedImage, Failure>()
-  const unread: (readonly [place: number, message: string])[] = []
+  const unread: Unread[] = []
   const onSkipped = ({ message }: Failure, { place }: ValidatedImage): void => void unread.push([place, message])
   const run: WholeValidation = { ...given, onSkipped: given.onSkipped && onSkipped }
   return async () => {
@@ -261,7 +261,7 @@ export const validateImages = (given: WholeValidation): Outcome<WholeQuality> =>
     const gathered = await allGatherNumbers(ranks, E.map(() => rows.flat().concat(Array.from(scoreCounts)))(validated))
     if (E.isLeft(gathered)) return gathered
     const places = new Map(all.map((image) => [image.place, image]))
-    const skipped = given.onSkipped === undefined ? E.right([]) : await allGatherJson(ranks, E.right(unread.splice(0)))
+    const skipped = given.onSkipped === undefined ? E.right([]) : await allGatherJson(ranks, unreadCodec, E.right(unread.splice(0)))
     if (E.isLeft(skipped)) return skipped
     for (const [place, message] of skipped.right.flat()) {
       unreadable.set(places.get(place)!, inputFailure(message))

@@ -7,10 +7,8 @@ import { allGatherJson, failOnAllRanks } from '../ranks/ranks'
 import { centreBatch } from './batches'
 import { readThrough } from './read-through'
 import type { Quality } from '../metrics/quality'
+import { type Unread, unreadCodec } from './unread-images'
 import { type ValidationRun, validate } from './validation'
-
-/** An image that cannot be read, by its place in the data, and why. */
-type Unread = readonly [place: number, message: string]
 
 /**
  * Validates the middles of images, each time that the answer is run; where `onSkipped` is given,
@@ -41,7 +39,7 @@ export const validateReadable = (
   return async () => {
     const validated = await validateThem()
     if (E.isRight(validated) || validated.left.code !== 'input') return validated
-    const gathered = await allGatherJson(ranks, E.right(await findUnread(readable)))
+    const gathered = await allGatherJson(ranks, unreadCodec, E.right(await findUnread(readable)))
     if (E.isLeft(gathered)) return gathered
     const unread = new Map(gathered.right.flat())
     for (const [place, message] of unread) onSkipped(inputFailure(message), readable[place]!.path)

@@ -31,7 +31,7 @@ import { buildSetupGraph, imageNetSource, planNetwork } from '../../src/plans/pl
 import type { Setup } from '../../src/plans/setup'
 import { openTensorFile } from '../../src/weights/safetensors'
 import { withNetwork } from '../../src/running/running-network'
-import { centreCrop } from '../../src/training/batches'
+import { centreCrop } from '../../src/images/crop-placement'
 import { cropMask } from '../../src/training/crop-mask'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../../src/metrics/segmentation-scores'
 import { propertyRuns } from '../property-runs'

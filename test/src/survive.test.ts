@@ -150,6 +150,23 @@ test('Ctrl-C while steps run: exit 130, and training goes on where it was', asyn
   assert.equal(readFileSync(at('resumed')), readFileSync(at('whole.safetensors')))
 })
 
+test('what ends a process from outside saves what was learnt, as Ctrl-C does, and leaves no lock', async () => {
+  for (const sent of ['SIGTERM', 'SIGHUP'] as const) {
+    const saved = at(`${sent}.safetensors`)
+    const args = training(at(sent), '--steps', '1000000', '--state-every', '1000000', '--save', saved)
+    const ended = await runScript(args, (child) =>
+      child.stderr?.on('data', (text: string) => /^step 1\//m.test(text) && setTimeout(() => child.kill(sent), 300))
+    )
+    assert.match(sentenceOf(ended, 130, 'interrupted'), /^interrupted after \d+ of 1000000 steps; .* holds the weights after step \d+; /)
+    assert.is(states(sent).length, 1)
+    assert.ok(existsSync(saved))
+    assert.equal(
+      readdirSync(folder).filter((name) => name.includes(sent) && name.includes('.lock')),
+      []
+    )
+  }
+})
+
 /** Sends a Ctrl-C so many milliseconds after the start; later where node itself was not yet up. */
 const interruptedAt = async (milliseconds: number, args: readonly string[], run: typeof realCommand): Promise<Ended> => {
   const ended = await run(args, (child) => setTimeout(() => child.kill('SIGINT'), milliseconds))
