@@ -35,8 +35,13 @@ export const classNamesIn = (polygons: readonly DrawnPolygon[]): readonly string
 
 const placeText = (x: number, y: number): string => `x ${Number(x.toFixed(1))}, y ${Number(y.toFixed(1))}`
 
+/** Edges between places that no image reaches could not be followed. */
+const farthest = 1e9
+
 const findFault = ({ outer, holes }: DrawnPolygon): string | undefined => {
   if ([outer, ...holes].some((ring) => ring.length < 6)) return 'has less than three corners: draw it again, or delete it'
+  if ([outer, ...holes].some((ring) => ring.some((place) => Math.abs(place) > farthest)))
+    return `has a corner more than ${farthest} pixels away: give places in pixels of the image`
   const crossing = findSelfCrossing([outer, ...holes])
   if (crossing !== undefined) return `crosses itself at ${placeText(crossing.x, crossing.y)}: draw it again there`
   return hasArea(outer) ? undefined : `has no area at ${placeText(outer[0]!, outer[1]!)}: draw it again, or delete it`

@@ -11,10 +11,13 @@ type Slice = Parameters<Source['fetchSlice']>[0]
  */
 export const openFileSource = async (path: string): Promise<Source> => {
   const file = await open(path, 'r')
+  const { size } = await file.stat()
   const fetchSlice = async (slice: Slice): ReturnType<Source['fetchSlice']> => {
-    const bytes = new Uint8Array(slice.length)
-    const { bytesRead } = await file.read(bytes, 0, slice.length, slice.offset)
-    return { ...slice, data: bytesRead < slice.length ? bytes.buffer.slice(0, bytesRead) : bytes.buffer }
+    // A damaged file may ask for more bytes than anything can hold.
+    const length = Math.max(0, Math.min(slice.length, size - slice.offset))
+    const bytes = new Uint8Array(length)
+    const bytesRead = length === 0 ? 0 : (await file.read(bytes, 0, length, slice.offset)).bytesRead
+    return { ...slice, data: bytesRead < length ? bytes.buffer.slice(0, bytesRead) : bytes.buffer }
   }
   return {
     fileSize: null,

@@ -152,6 +152,24 @@ const makeHeader = (path: string, { metadata, directories }: Found, reading: Rea
   )
 }
 
+/** What of a damaged header would else be read as nothing, for ever or not at all. */
+const checkDirectory = (
+  path: string,
+  { height, width, tile, stripRows, hasPlaces }: Pick<TiffDirectory, 'height' | 'width' | 'tile' | 'stripRows' | 'hasPlaces'>
+): E.Either<Failure, void> => {
+  const pieces = tile ?? { height: stripRows, width }
+  const fault = !(height > 0 && width > 0)
+    ? `has ${width}x${height} pixels`
+    : !(pieces.height > 0 && pieces.width > 0)
+      ? `is stored in ${tile === undefined ? 'strips' : 'tiles'} of ${pieces.width}x${pieces.height} pixels`
+      : !hasPlaces
+        ? 'does not say where its pixels lie'
+        : undefined
+  return fault === undefined
+    ? E.right(undefined)
+    : E.left(inputFailure(`the image ${path} ${fault}: it is cut or damaged in its header, so store it anew or leave it out`))
+}
+
 /** The header of a TIFF whose values are read as they are stored, in tiles or strips. */
 const makeStoredHeader = (
   path: string,
@@ -165,7 +183,9 @@ const makeStoredHeader = (
   const levels = [{ ...whole!, tile: tile ?? strip }, ...smaller]
   const pagesRead = Math.max(1, planes.length) + smaller.filter(({ subDirectory }) => subDirectory === undefined).length
   return pipe(
-    chooseLevel(path, levels, tiffMicronsPerPixel(directories), reading),
+    [first, ...planes],
+    E.traverseArray((directory) => checkDirectory(path, directory)),
+    E.chain(() => chooseLevel(path, levels, tiffMicronsPerPixel(directories), reading)),
     E.bindTo('view'),
     E.bind('samples', () => storedTiffSamples(path, { ...first, channels: Math.max(first.channels, planes.length) }, reading)),
     E.map(({ view, samples }) => ({

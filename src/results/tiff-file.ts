@@ -17,7 +17,7 @@ export const tag = (number: number, type: TiffTag['type'], ...values: readonly n
 export const textTag = (number: number, text: string): TiffTag => ({ tag: number, type: 'ascii', values: text })
 
 /** What a rational is over: numerators have 32 bits. */
-const chooseDenominator = (value: number): number => (value > 4000 ? 1000 : 1_000_000)
+const chooseDenominator = (value: number): number => (value > 4_000_000 ? 1 : value > 4000 ? 1000 : 1_000_000)
 
 const valueBytes = ({ type, values }: TiffTag): Buffer => {
   if (typeof values === 'string') return Buffer.from(`${values}\0`, 'utf8')

@@ -376,6 +376,42 @@ test('values that would be read as other ones, or by no decoder, are refused by 
   assert.is((await valueOf(openImage(at('luma.tif')))).channels, 3)
 })
 
+/** Writes over an entry of a file's first directory: its tag, type, number of values, or value. */
+const spoilEntry = (name: string, tag: number, { at: offset, value }: { readonly at: 0 | 2 | 4 | 8; readonly value: number }): void => {
+  const bytes = readFileSync(at(name))
+  const directory = bytes.readUInt32LE(4)
+  for (let entry = directory + 2; entry < directory + 2 + 12 * bytes.readUInt16LE(directory); entry += 12)
+    if (bytes.readUInt16LE(entry) === tag) {
+      if (offset < 4) bytes.writeUInt16LE(value, entry + offset)
+      else bytes.writeUInt32LE(value, entry + offset)
+      writeFileSync(at(name), bytes)
+      return
+    }
+  throw new Error(`${name} has no entry ${tag}`)
+}
+
+test('a damaged header is refused in a sentence', async () => {
+  const damaged = 'it is cut or damaged in its header, so store it anew or leave it out'
+  for (const [tag, change, fault] of [
+    [257, { at: 8, value: 0 }, `has ${width}x0 pixels`],
+    [322, { at: 8, value: 0 }, 'is stored in tiles of 0x32 pixels'],
+    [324, { at: 0, value: 65000 }, 'does not say where its pixels lie']
+  ] as const) {
+    write('damaged.tif', 'uint16', 3)
+    spoilEntry('damaged.tif', tag, change)
+    assert.is((await failureOf(openImage(at('damaged.tif')))).message, `the image ${at('damaged.tif')} ${fault}: ${damaged}`)
+  }
+  // More values than a file, or a process, can hold.
+  write('damaged.tif', 'uint16', 3)
+  spoilEntry('damaged.tif', 259, { at: 2, value: 4 })
+  spoilEntry('damaged.tif', 259, { at: 4, value: 2_063_597_569 })
+  const { read } = await valueOf(openImage(at('damaged.tif')))
+  assert.match(
+    (await failureOf(read!({ top: 0, left: 0, height: 8, width: 8 }))).message,
+    /damaged\.tif cannot be read at rows .* cut or damaged/
+  )
+})
+
 test('the measure of mean and deviation goes on without what cannot be read, where --skip-bad says so', async () => {
   write('sound.tif', 'uint16', 3, deflate)
   // Its first tile is no deflate any more.

@@ -353,6 +353,11 @@ const rejected: readonly (readonly [name: string, text: string, sentence: RegExp
     ]),
     /line 4: the polygon has less than three corners: draw it again, or delete it$/
   ],
+  [
+    'a.json',
+    collection(feature('x', box(0, 0, 9, 9).with(1, [300, 1e308]))),
+    /feature 1: the polygon has a corner more than 1000000000 pixels away: give places in pixels of the image$/
+  ],
   ...withoutArea.map(
     (corners) =>
       [

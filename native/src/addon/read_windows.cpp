@@ -23,8 +23,7 @@ bool isReadByWindows(const Napi::Value& pixels) {
   return pixels.IsObject() && !pixels.IsTypedArray() && !pixels.IsExternal() && pixels.As<Napi::Object>().Get("read").IsFunction();
 }
 
-ReadWindows::ReadWindows(Napi::Env env, const Napi::Object& pixels, std::int64_t pixelBytes)
-    : read_(Napi::ThreadSafeFunction::New(env, pixels.Get("read").As<Napi::Function>(), "readWindow", 0, 1)) {
+ReadWindows::ReadWindows(Napi::Env env, const Napi::Object& pixels, std::int64_t pixelBytes) {
   // What asks outlives neither the function nor the windows: both end with the run.
   const auto ask = [this](const ImageWindow& window) {
     const auto call = [window, windows = std::weak_ptr<ImageWindows>(windows_)](Napi::Env from, Napi::Function read) {
@@ -39,6 +38,8 @@ ReadWindows::ReadWindows(Napi::Env env, const Napi::Object& pixels, std::int64_t
   const Napi::Object tile = objectOf(pixels.Get("tile"), "tile");
   const ImageTileExtent extent{static_cast<std::int64_t>(countOf(tile, "height")), static_cast<std::int64_t>(countOf(tile, "width"))};
   windows_ = std::make_shared<ImageWindows>(pixelBytes, countOf(pixels, "windowBytes"), extent, ask);
+  // The last: while it is not released the process does not end.
+  read_ = Napi::ThreadSafeFunction::New(env, pixels.Get("read").As<Napi::Function>(), "readWindow", 0, 1);
 }
 
 ReadWindows::~ReadWindows() { read_.Release(); }
