@@ -80,7 +80,7 @@ export const withInterrupt =
 
 /** What launchers and batch systems send before they end a rank. */
 export const rankSignals = ['SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const
-/** What a batch system, the end of a container or a closed terminal sends to a process by itself. */
+/** What a batch system, a container's end or a closed terminal sends to a process by itself. */
 export const endingSignals = ['SIGTERM', 'SIGHUP'] as const
 
 /** A signal that what the process is sent aborts too. */

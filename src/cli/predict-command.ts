@@ -3,12 +3,13 @@ import { pipe } from 'fp-ts/function'
 import { softmax, sigmoid } from '../results/scores-csv'
 import { predict } from '../commands/predict'
 import type { PredictReport } from '../commands/predict-report'
-import type { PredictOptions } from '../option-tables/predict-options'
+import type { ImagePrediction, PredictOptions } from '../option-tables/predict-options'
 import { printable } from '../text/printable'
 import { table } from '../text/table'
 import { formatBytes, formatMilliseconds, percent } from '../text/format'
-import { type CommandResult, type Words, planNotes, withInterrupt, planningProgress, sayNotice } from './command-result'
+import { type CommandResult, type Words, planNotes, withInterrupt, planningProgress, say, sayNotice } from './command-result'
 import { findRankRole } from './rank-role'
+import { remainingProgress } from './remaining-progress'
 import type { Planned } from '../plans/plan-network'
 
 const shown = 5
@@ -48,10 +49,35 @@ const runText = ({ milliseconds, peakDeviceBytes, predictedPeakBytes, windowByte
   return `in ${formatMilliseconds(milliseconds)}, ${peak}${host}${repeated}`
 }
 
-const listText = ({ images = [], skipped = [], ...report }: PredictReport, { out }: PredictOptions): string => {
+/** Images of a list that are told; all are in `--out`. */
+const mostListed = 20
+
+/** What was found of each of the first images of a list; undefined where that is in files. */
+const imagesText = (report: PredictReport): string | undefined => {
+  const { images = [] } = report
+  const name = nameIn(report)
+  const [first] = images
+  if (first?.scores === undefined && first?.values === undefined) return undefined
+  const foundIn = ({ scores = [], class: of, classes, values }: ImagePrediction): readonly string[] =>
+    values !== undefined
+      ? [values.map((value) => value.toPrecision(6)).join(' ')]
+      : of === undefined
+        ? [classes!.map(name).join(', ')]
+        : [name(of), percent(softmax(scores)[of]!)]
+  const columns = first.values !== undefined ? ['values'] : first.class === undefined ? ['classes'] : ['class', 'probability']
+  const more = images.length > mostListed ? `\n${images.length - mostListed} more: give --out *.csv for all` : ''
+  return `${table(
+    ['image', ...columns],
+    images.slice(0, mostListed).map((image) => [printable(image.path), ...foundIn(image)])
+  )}${more}`
+}
+
+const listText = (list: PredictReport, { out }: PredictOptions): string => {
+  const { images = [], skipped = [], ...report } = list
+  const found = out === undefined ? imagesText(list) : undefined
   const left = skipped.length === 0 ? '' : `, ${skipped.length} left out`
   const where = out === undefined ? '' : `; results are in ${printable(out)}`
-  return `${images.length} ${images.length === 1 ? 'image' : 'images'}${left}, ${runText(report)}${where}`
+  return `${found === undefined ? '' : `${found}\n`}${images.length} ${images.length === 1 ? 'image' : 'images'}${left}, ${runText(report)}${where}`
 }
 
 const reportText = (report: PredictReport, options: PredictOptions): string => {
@@ -61,12 +87,12 @@ const reportText = (report: PredictReport, options: PredictOptions): string => {
   if (heatMap !== undefined) {
     const { kind, class: of, lowest, highest, ...map } = heatMap
     const values = `${map.height}x${map.width} values from ${lowest.toPrecision(4)} to ${highest.toPrecision(4)}`
-    return `${kind} of class ${of}: ${values}\n${run}; it is in ${printable(options.out ?? '')}`
+    return `${kind} of class ${name(of)}: ${values}\n${run}; it is in ${printable(options.out ?? '')}`
   }
   if (values !== undefined) return `${valuesText(values, name)}\n${run}`
   return scores === undefined
     ? `${pixelsText(pixels, report, name)}\n${run}; ${options.probabilities === undefined ? 'classes' : 'probabilities'} are in ${printable(options.out ?? '')}`
-    : `${scoresText(scores, classes !== undefined, name)}\n${run}`
+    : `${scoresText(scores, classes !== undefined, name)}\n${run}${options.out === undefined ? '' : `; it is in ${printable(options.out)}`}`
 }
 
 /** What is said of the plans, of each image's extent one, is said once. */
@@ -88,6 +114,7 @@ export const predictCommand = (options: PredictOptions, words: Words): CommandRe
       ...options,
       measure: measuring(options),
       ...(speaks ? { ...planningProgress(words), onPlan: sayNotesOnce(), onNotice: sayNotice } : {}),
+      ...(speaks && !words.quiet ? { onPredicting: remainingProgress('predicting', (text) => say(process.stderr, text)) } : {}),
       signal
     })
     return pipe(

@@ -9,7 +9,7 @@ export interface RankRole {
   readonly speaks: boolean
   /** What is measured first: ranks that measured at once would measure each other. */
   readonly measuring: typeof resolveMeasure
-  /** The signal that ends it: of a rank it listens already, of others once there is something to keep. */
+  /** The signal that ends it: a rank listens already, others once there is something to keep. */
   readonly withSignals: (asked: AbortSignal) => ListeningSignal
   /** A failure as this rank tells it. */
   readonly named: (failure: Failure) => Failure

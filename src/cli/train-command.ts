@@ -7,7 +7,7 @@ import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import type { Quality } from '../metrics/quality'
 import { findRankRole } from './rank-role'
-import { validationProgress } from './validation-progress'
+import { remainingProgress } from './remaining-progress'
 import { weightsText } from './weights-text'
 import { type CommandResult, type Words, withInterrupt, say, sayPlanNotes, planningProgress, noticeText } from './command-result'
 
@@ -103,7 +103,7 @@ const saying = (words: Words, progress: ReturnType<typeof trainingProgress>): Pa
       ? {}
       : {
           onValidation: (validation) => progress.say(`validation after step ${validation.step}: ${qualityText(validation)}`),
-          onValidating: validationProgress((text) => progress.say(text)),
+          onValidating: remainingProgress('validating', (text) => progress.say(text)),
           onCheck: sayChecked()
         }),
     ...planningProgress(words)

@@ -40,10 +40,11 @@ export const predictHeatMap = (kind: HeatMapKind, options: DecodedPredictOptions
         ...{ watching: pickWatching(options), onPlan: options.onPlan, onNotice: options.onNotice }
       })
     ),
-    TE.map(({ asked: { image, out }, source: { header }, written: [heatMap, computed] }) => {
+    TE.map(({ asked: { image, out }, source: { header }, prepared: { classNames }, written: [heatMap, computed] }) => {
       const { strategy, milliseconds, peakDeviceBytes, predictedPeakBytes, windowBytes } = computed
       return {
         ...{ path: image, height: header.height, width: header.width, files: [out], heatMap },
+        ...(classNames && { names: classNames.names }),
         ...{ strategy, milliseconds, peakDeviceBytes, predictedPeakBytes, ...(windowBytes === undefined ? {} : { windowBytes }) }
       }
     })

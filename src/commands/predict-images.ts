@@ -3,7 +3,7 @@ import * as E from 'fp-ts/Either'
 import { groupBy } from 'fp-ts/NonEmptyArray'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Failure, type Outcome, clause, inputFailure } from '../failure'
+import { type Failure, type Outcome, inputFailure } from '../failure'
 import { namedPaths } from '../files/paths'
 import { imageNotices } from '../images/image-notices'
 import { openImage } from '../images/image-source'
@@ -11,7 +11,6 @@ import { checkDiskSpace } from '../images/mapped-image-file'
 import { mostMaskBytes } from '../images/masks'
 import { type Extent2, extentText } from '../images/resolution'
 import { sourceFor } from '../predicting/input-channels'
-import type { ImagePrediction } from '../option-tables/predict-options'
 import type { Planned } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
 import { type Predictions, type UsedByImages, addUsage, gatherPredictions, gatherWork } from './gather-predictions'
@@ -30,46 +29,12 @@ import type { Ranks } from '../ranks/ranks'
 import type { PlannedWindows } from '../running/plan-windows'
 import { tap } from '../tasks/tap'
 import type { PredictReport } from './predict-report'
+import { type PlacedImage, type Progress, skip, tellProgress } from './predict-progress'
 import { type DecodedPredictOptions, type PreparedPrediction, preparePrediction } from './prepare-prediction'
-
-interface PlacedImage extends ListedImage {
-  /** Its place in the list. */
-  readonly at: number
-}
 
 interface Job extends PlacedImage, Opened {
   readonly files: readonly string[]
 }
-
-/** What was found so far; grows while images are predicted. */
-interface Found extends Predictions {
-  readonly images: (readonly [at: number, predicted: ImagePrediction])[]
-  readonly skipped: { at: number; path: string; message: string }[]
-  firstFailure?: Failure
-  kind?: NonNullable<Predictions['kind']>
-  used?: UsedByImages
-}
-
-interface Progress {
-  readonly found: Found
-  /** Notices on the place on the ground that were told already. */
-  readonly told: Set<string>
-  saidWindows?: boolean
-}
-
-/** Failures of one image; those of the device, or of a hand that stops it, are of all. */
-const isOfImage = ({ code }: Failure): boolean => code === 'input' || code === 'budget' || code === 'loss'
-
-/** Leaves an image out where that is asked for, and fails otherwise. */
-const skip =
-  ({ skipBad, onNotice }: DecodedPredictOptions, { found }: Progress) =>
-  ({ at, path }: PlacedImage, failure: Failure): Outcome<void> => {
-    if (!skipBad || !isOfImage(failure)) return TE.left(failure)
-    found.firstFailure ??= failure
-    found.skipped.push({ at, path, message: failure.message })
-    onNotice?.(`${clause(failure)}; ${path} is left out`)
-    return TE.right(undefined)
-  }
 
 /** The names of the classes, and which of them polygons leave out. */
 type Classes = Pick<ClassMapOptions, 'names' | 'background'>
@@ -82,8 +47,9 @@ const resolveClasses = ({ options: { background }, classNames }: Run, classes: n
   )
 
 const record =
-  (options: DecodedPredictOptions, { found, told }: Progress, planned: Planned, classes: Classes, { scores }: PredictedKind) =>
+  (options: DecodedPredictOptions, progress: Progress, planned: Planned, classes: Classes, { scores }: PredictedKind) =>
   ({ image, input, prediction, milliseconds, repeatedTiles, network, outputs }: PredictedImage<Job>): Outcome<void> => {
+    const { found, told } = progress
     const { path, files, at } = image
     const { height, width } = input
     const { probabilities } = options
@@ -121,6 +87,7 @@ const record =
         found.images.push([at, predicted])
         found.used = found.used === undefined ? used : addUsage(found.used, used)
         options.onImage?.(predicted)
+        tellProgress(options, progress)
       })
     )
   }
@@ -265,7 +232,9 @@ const ownImages = (listed: readonly ListedImage[], ranks: Ranks | undefined): re
 export const predictImages = (options: DecodedPredictOptions, ranks?: Ranks): Outcome<PredictReport> => {
   const wanted: Wanted = {
     ...{ out: options.out, isList: options.data !== undefined, formats: options.formats ?? ['tif'] },
-    hasProbabilities: options.probabilities !== undefined
+    hasProbabilities: options.probabilities !== undefined,
+    hasPalette: options.palette,
+    hasBackground: options.background !== undefined
   }
   const progress: Progress = { found: { images: [], skipped: [] }, told: new Set() }
   return pipe(
@@ -283,6 +252,7 @@ export const predictImages = (options: DecodedPredictOptions, ranks?: Ranks): Ou
     ),
     TE.let('run', ({ prepared }): Run => ({ ...prepared, options, wanted, progress })),
     TE.bind('jobs', ({ run, listed }) => openAll(run, ownImages(listed, ranks))),
+    tap(({ jobs }) => void (progress.total = jobs.length + progress.found.skipped.length)),
     gatherWork(ranks, ({ jobs }) => jobs.map(({ source }) => source.header)),
     TE.chain(({ run, jobs, work }) =>
       pipe(

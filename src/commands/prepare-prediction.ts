@@ -53,12 +53,16 @@ const classNamesOf = ({ classNames }: DecodedPredictOptions, file: WeightFile): 
 
 /** The loss that weights were trained by, as is said, or else as they say. */
 const trainedLoss = (
-  { loss }: DecodedPredictOptions,
+  { loss, weights, onNotice }: DecodedPredictOptions,
   { model }: RunnableSetup,
   file: WeightFile
 ): E.Either<Failure, string | undefined> => {
-  if (loss === undefined) return decodeTrainedLoss(file)
-  return endsInLoss(model) ? E.left(inputFailure(`--loss: ${model.name} ends in a loss of its own; leave one of them out`)) : E.right(loss)
+  const said = decodeTrainedLoss(file)
+  if (loss === undefined) return said
+  if (endsInLoss(model)) return E.left(inputFailure(`--loss: ${model.name} ends in a loss of its own; leave one of them out`))
+  if (E.isRight(said) && said.right !== undefined && said.right !== loss)
+    onNotice?.(`${weights} were trained by ${said.right}, and are read as of --loss ${loss}`)
+  return E.right(loss)
 }
 
 /**

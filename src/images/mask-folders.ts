@@ -33,6 +33,12 @@ const findPair = (path: string, folders: readonly string[]): Pair | string | und
     : `${path} has ${other} beside ${images} and ${masks}, which must stand alone: move it elsewhere, or name images and masks in a CSV file`
 }
 
+/** The folder of images in a folder that has one of masks beside it alone; undefined of others. */
+export const findImageFolder = async (path: string): Promise<string | undefined> => {
+  const pair = findPair(path, (await listEntries(path)).folders)
+  return typeof pair === 'object' ? join(path, pair.images) : undefined
+}
+
 /** Pairs images and masks by their names, or says in a sentence which has none or several. */
 const pairUp = (
   path: string,

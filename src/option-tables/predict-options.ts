@@ -131,6 +131,8 @@ export const predictOptions = {
   skipBad: withDefault(flag, 'leave out images that cannot be read or predicted, and count them', false),
   ...planWatching,
   ...noticeOption,
+  /** Called after each image of several: `done` of the `total` that this process predicts. */
+  onPredicting: fromJavaScript(callbackCodec<(done: number, total: number) => void>()),
   /** Called after each image. */
   onImage: fromJavaScript(callbackCodec<(prediction: ImagePrediction) => void>())
 }

@@ -6,6 +6,7 @@ import { pipe } from 'fp-ts/function'
 import { type Outcome, inputFailure, errorReason } from '../failure'
 import { type Row, readCsvRows } from '../files/csv'
 import { imageExtensions, isHidden, isImage } from '../images/image-names'
+import { findImageFolder } from '../images/mask-folders'
 import { wholeImages } from '../images/slide-parts'
 
 /** An image that is to be predicted. */
@@ -46,7 +47,8 @@ const pathsOfCsv = (csv: string, rows: readonly Row[]): E.Either<string, readonl
 }
 
 /**
- * The images of a folder and those below it, by name; or of a CSV file, its column `path`, or the
+ * The images of a folder and those below it, by name, of one of images and masks the images; or of
+ * a CSV file, its column `path`, or the
  * first one where no row says so. Paths in it are relative to it. Fails where there are none.
  */
 export const listImages = (path: string): Outcome<readonly ListedImage[]> =>
@@ -59,7 +61,7 @@ export const listImages = (path: string): Outcome<readonly ListedImage[]> =>
       isFolder
         ? pipe(
             TE.tryCatch(
-              () => imagesOfFolder(path),
+              async () => imagesOfFolder((await findImageFolder(path)) ?? path),
               (thrown) => inputFailure(`the folder ${path} cannot be read: ${errorReason(thrown)}`)
             ),
             TE.map((images) => images.map((image) => makeListedImage(path, image)))

@@ -14,6 +14,10 @@ export interface Wanted {
   readonly out: string | undefined
   /** Bands of probabilities instead of classes. */
   readonly hasProbabilities: boolean
+  /** Colours of classes, in a *.tif. */
+  readonly hasPalette: boolean
+  /** A class that polygons, in a *.geojson, leave out. */
+  readonly hasBackground: boolean
   /** A list of images was given, and so `out` is a folder of masks, or a table of scores. */
   readonly isList: boolean
   readonly formats: readonly ResultFormat[]
@@ -50,8 +54,19 @@ export const checkResultPaths = ({ out, isList }: Wanted, files: readonly string
   )
 }
 
-/** Probabilities go to *.tif alone. */
-export const checkFormats = ({ hasProbabilities, formats, isList }: Wanted, files: readonly string[]): E.Either<Failure, void> => {
+/** Probabilities go to *.tif alone, and what is of one format is wanted of no other. */
+export const checkFormats = (wanted: Wanted, files: readonly string[]): E.Either<Failure, void> => {
+  const { hasProbabilities, formats, isList } = wanted
+  for (const [isAsked, option, format, pattern] of [
+    [wanted.hasPalette, '--palette', 'tif', /\.tiff?$/i],
+    [wanted.hasBackground, '--background', 'geojson', /\.geojson$/i]
+  ] as const)
+    if (isAsked && !files.some((file) => pattern.test(file)))
+      return E.left(
+        inputFailure(
+          `${option} is of a *.${format}, and none is written: leave it out, or give ${isList ? `--out and --formats ${format}` : `--out *.${format}`}`
+        )
+      )
   const other = hasProbabilities ? files.find((file) => !/\.tiff?$/i.test(file)) : undefined
   if (other === undefined) return E.right(undefined)
   const given = isList ? `--formats ${formats.join(',')}` : `--out ${other}`
@@ -64,13 +79,13 @@ export const checkFormats = ({ hasProbabilities, formats, isList }: Wanted, file
 export const checkKind = ({ out, isList, hasProbabilities }: Wanted, model: string, { of }: PredictedKind): E.Either<Failure, void> => {
   const table = out !== undefined && isTable(out)
   if (of === 'pixels' && (out === undefined || table))
-    return E.left(inputFailure(`${model} scores every pixel: give --out, ${isList ? 'a folder of masks' : '*.tif or *.png'}`))
+    return E.left(inputFailure(`${model} scores every pixel: give --out, ${isList ? 'a folder of masks' : '*.tif, *.png or *.geojson'}`))
   if (of === 'image' && hasProbabilities)
     return E.left(inputFailure(`${model} scores whole images, whose probabilities are told with the scores: leave out --probabilities`))
   if (of === 'image' && out !== undefined && !table)
     return E.left(
       inputFailure(
-        `${model} scores whole images, which are ${isList ? 'written to a *.csv: name one as --out' : 'printed: leave out --out'}`
+        `${model} scores whole images, which are ${isList ? 'written to a *.csv: name one as --out' : 'printed, or written to a *.csv: leave out --out, or name one'}`
       )
     )
   return E.right(undefined)

@@ -91,6 +91,36 @@ test('masks of a list go to a folder, under the names of their images', async ()
   assert.equal(readFileSync(at('alone.png')), readFileSync(at('masks/images/b.png')))
 })
 
+test('of images beside masks the images are predicted alone, and it is told how far that is', async () => {
+  for (const name of ['pairs', 'pairs/images', 'pairs/masks']) mkdirSync(at(name))
+  for (const name of ['a', 'b']) {
+    writeFileSync(at(`pairs/images/${name}.png`), readFileSync(at('images/a.png')))
+    writeFileSync(at(`pairs/masks/${name}.png`), readFileSync(at('mask.png')))
+  }
+  const told: (readonly [done: number, total: number])[] = []
+  const onPredicting = (done: number, total: number) => void told.push([done, total])
+  const report = await valueOf(predict({ ...labelling, data: at('pairs'), out: at('found'), onPredicting }))
+  assert.equal(
+    report.images!.map(({ path }) => path),
+    [at('pairs/images/a.png'), at('pairs/images/b.png')]
+  )
+  assert.equal(told, [
+    [1, 2],
+    [2, 2]
+  ])
+})
+
+test('a loss that is not what the weights say is told', async () => {
+  const notices: string[] = []
+  const save = at('focal.safetensors')
+  await valueOf(train({ ...common, steps: 1, model: small, input: [2, 3, 32, 32], data: at('train.csv'), loss: 'focal', save }))
+  const asked = { ...scoring, weights: save, image: at('images/a.png'), onNotice: (sentence: string) => void notices.push(sentence) }
+  await valueOf(predict({ ...asked, loss: 'focal' }))
+  assert.equal(notices, [])
+  await valueOf(predict({ ...asked, loss: 'binary-cross-entropy' }))
+  assert.equal(notices, [`${save} were trained by focal, and are read as of --loss binary-cross-entropy`])
+})
+
 test('a bad image ends the run, or is left out and counted', async () => {
   const options = { ...scoring, data: at('bad.csv') }
   assert.match((await failureOf(predict(options))).message, /nowhere\.png cannot be read: no such file/)
@@ -123,17 +153,28 @@ test('what cannot be is refused in a sentence', async () => {
     [{ ...scoring, data: at('images'), out: at('folder') }, /scores whole images, which are written to a \*\.csv: name one as --out$/],
     [{ ...scoring, data: at('images'), classNames: ['one'] }, /^--class-names names 1 classes, but the model has 2$/],
     [{ ...labelling, data: at('images') }, /scores every pixel: give --out, a folder of masks$/],
+    [
+      { ...labelling, image: at('images/a.png'), out: at('x.png'), palette: true },
+      /^--palette is of a \*\.tif, and none is written: leave it out, or give --out \*\.tif$/
+    ],
+    [
+      { ...scoring, data: at('images'), background: '0' },
+      /^--background is of a \*\.geojson, and none is written: .* --out and --formats geojson$/
+    ],
     [{ ...labelling, data: at('twice.csv'), out: at('twice') }, /a\.tif would be written over --out .*a\.tif: name another file$/]
   ] as const)
     assert.match((await failureOf(predict(options))).message, sentence)
 })
 
-test('on the command line: a line for all', async () => {
+test('on the command line: a line for all, and without a file a line for each', async () => {
   const { run, smallModel } = compiledCommand()
   const args = ['predict', smallModel, '--device', 'reference', '--weights', at('small.safetensors')]
   const { status, stdout, stderr } = await run([...args, '--data', at('bad.csv'), '--skip-bad', '--out', at('line.csv')])
   assert.is(status, 0, stderr)
   assert.match(stdout, /^2 images, 2 left out, in .*; results are in .*line\.csv$/m)
+  const each = await run([...args, '--data', at('images')])
+  assert.is(each.status, 0, each.stderr)
+  for (const name of ['a', 'b', 'below/c']) assert.match(each.stdout, new RegExp(`${at('images', name)}\\.png *│ [01] +│ [\\d.]+%`))
 })
 
 test.run()

@@ -8,7 +8,7 @@ import { referenceModel, stage, type Searched, type StageRequest } from '../../s
 import { throttleSearch } from '../../src/plans/watching'
 import { trainingPace } from '../../src/cli/pace'
 import { type ProgressStream, trainingProgress } from '../../src/cli/progress'
-import { validationProgress } from '../../src/cli/validation-progress'
+import { remainingProgress } from '../../src/cli/remaining-progress'
 import { sparkline } from '../../src/text/sparkline'
 import type { StepReport } from '../../src/training/step-report'
 import { tilefold, smallModel } from './command-line'
@@ -158,7 +158,8 @@ test('--quiet leaves standard error empty, and the answer as it is', async () =>
 test('a validation says each ten seconds how far it is, and nothing where it is sooner through', () => {
   const said: string[] = []
   let now = 0
-  const tell = validationProgress(
+  const tell = remainingProgress(
+    'validating',
     (text) => said.push(text),
     () => now
   )

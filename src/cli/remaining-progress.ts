@@ -3,10 +3,11 @@ import { formatRemaining } from '../text/format'
 const betweenSentences = 10_000
 
 /**
- * Says now and then how far a validation is, and how long it still takes; nothing of one that ends
- * sooner. `now` is in milliseconds.
+ * Says now and then how far work such as `validating` is, and how long it still takes; nothing of
+ * one that ends sooner. `now` is in milliseconds.
  */
-export const validationProgress = (
+export const remainingProgress = (
+  work: string,
   say: (text: string) => void,
   now: () => number = () => performance.now()
 ): ((done: number, total: number) => void) => {
@@ -21,6 +22,6 @@ export const validationProgress = (
     if (at - said < betweenSentences || done === total) return
     said = at
     const left = ((at - began.at) / (done - began.done)) * (total - done)
-    say(`validating: ${done}/${total}, ${formatRemaining(left / 1000)} left`)
+    say(`${work}: ${done}/${total}, ${formatRemaining(left / 1000)} left`)
   }
 }
