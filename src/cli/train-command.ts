@@ -58,7 +58,7 @@ const reportText = (report: TrainReport): string => {
   const peak = `peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted`
   const validated = best === undefined ? [] : [`best validation after step ${best.step} (${qualityText(best)})`]
   return [
-    `${steps} ${steps === 1 ? 'step' : 'steps'} in ${formatMilliseconds(time)}`,
+    `${steps} ${steps === 1 ? 'step' : 'steps'}, ${formatMilliseconds(time)} of computing`,
     `loss ${loss[0]?.toFixed(4)} to ${loss.at(-1)?.toFixed(4)}`,
     ...validated,
     peak,

@@ -161,9 +161,10 @@ const rowsOfPart = (
   const isWanted = (row: CsvExample): boolean => part === undefined || row.part === undefined || row.part === part
   const wanted = rows.filter(isWanted)
   const others = [...new Set(rows.flatMap((row) => (isWanted(row) ? [] : [row.part])))]
+  const count = rows.length - wanted.length
   return others.length === 0 || part !== 'train'
     ? { rows: wanted }
-    : { rows: wanted, leftOut: `${path}: left out are ${rows.length - wanted.length} rows whose split is ${others.join(' or ')}` }
+    : { rows: wanted, leftOut: `${path}: left out ${count === 1 ? 'is 1 row' : `are ${count} rows`} whose split is ${others.join(' or ')}` }
 }
 
 /** Classes by their names, or else by the labels of all rows, those that are left out too. */

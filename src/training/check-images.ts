@@ -1,7 +1,7 @@
 import * as T from 'fp-ts/Task'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Outcome, collectFailures } from '../failure'
+import { type Failure, type Outcome, clause, collectFailures } from '../failure'
 import { type SeenImage, imageNotices } from '../images/image-notices'
 import { decodeImage, computeUpscaledExtent } from '../images/decode-image'
 import { readHeader } from '../images/image-header'
@@ -38,12 +38,13 @@ const readWhole = (path: string, reading: Reading): Outcome<unknown> =>
 
 /**
  * Opens each image of the data and looks at its header, which it answers with, and decodes it whole
- * where that is asked for, before anything is planned.
+ * where that is asked for, before anything is planned. What is damaged is a failure, or told where
+ * it may be skipped.
  */
 export const checkImages = (
   { training, validation }: Split,
   least: Extent2,
-  { options: { checkData, onCheck, signal }, resolution, notify }: TrainingRequest
+  { options: { checkData, skipBad, onCheck, signal }, resolution, notify }: TrainingRequest
 ): Outcome<readonly SeenImage[]> => {
   const examples = [...training.examples, ...(validation?.examples ?? [])]
   const paths = [...new Set(examples.map(({ path }) => path))]
@@ -58,9 +59,14 @@ export const checkImages = (
       readWhole(path, resolution),
       T.chainFirstIOK(() => () => onCheck?.((count += 1), paths.length))
     )
+  const goOn = (failure: Failure): Outcome<readonly unknown[]> => {
+    if (!skipBad || failure.code !== 'input') return TE.left(failure)
+    notify(`${clause(failure)}; crops that cannot be read are drawn anew, as --skip-bad says`)
+    return TE.right([])
+  }
   return pipe(
     each((path) => checkHeader(path, least, resolution)),
     tap((seen) => imageNotices(seen).forEach(notify)),
-    TE.chainFirst(() => (checkData ? each(readCounted, decodedAtOnce) : TE.right([])))
+    TE.chainFirst(() => (checkData ? TE.orElse(goOn)(each(readCounted, decodedAtOnce)) : TE.right<Failure, readonly unknown[]>([])))
   )
 }

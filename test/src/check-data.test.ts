@@ -97,6 +97,18 @@ test('--check-data decodes every image before anything is planned, which is not 
   assert.match(stderr, /10\/10 images read whole\n/)
 })
 
+test('--check-data with --skip-bad tells what is damaged, and goes on without it', async () => {
+  const data = copyOf('skipped')
+  cut(at('skipped', 'dark/1.png'))
+  const notices = await noticesOf({ data, checkData: true, skipBad: true })
+  assert.is(
+    notices.filter((sentence) =>
+      /dark\/1\.png cannot be read: .* crops that cannot be read are drawn anew, as --skip-bad says$/.test(sentence)
+    ).length,
+    1
+  )
+})
+
 test('10,000 headers take seconds, and aborting is heard at once', async () => {
   mkdirSync(at('many', 'dark'), { recursive: true })
   mkdirSync(at('many', 'light'))

@@ -152,7 +152,7 @@ test('--quiet leaves standard error empty, and the answer as it is', async () =>
   const args = ['train', smallModel, '--data', folder, '--input', '2x3x24x40', '--device', 'reference', '--steps', '2', '--threads', '1']
   const { status, stdout, stderr } = await tilefold([...args, '--quiet'])
   assert.equal([status, stderr], [0, ''])
-  assert.match(stdout, /^2 steps in .*\n$/)
+  assert.match(stdout, /^2 steps, .* of computing, .*\n$/)
 })
 
 test('a validation says each ten seconds how far it is, and nothing where it is sooner through', () => {
