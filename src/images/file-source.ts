@@ -13,8 +13,8 @@ export const openFileSource = async (path: string): Promise<Source> => {
   const file = await open(path, 'r')
   const { size } = await file.stat()
   const fetchSlice = async (slice: Slice): ReturnType<Source['fetchSlice']> => {
-    // A damaged file may ask for more bytes than anything can hold.
-    const length = Math.max(0, Math.min(slice.length, size - slice.offset))
+    // A damaged file may ask for more bytes than anything can hold, or for no number of them.
+    const length = Math.max(0, Math.min(slice.length, size - slice.offset)) || 0
     const bytes = new Uint8Array(length)
     const bytesRead = length === 0 ? 0 : (await file.read(bytes, 0, length, slice.offset)).bytesRead
     return { ...slice, data: bytesRead < length ? bytes.buffer.slice(0, bytesRead) : bytes.buffer }

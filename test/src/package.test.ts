@@ -176,7 +176,10 @@ for (const { name, program } of oldestAndNewest)
       runs(folder, [command, 'plan', 'model.ts', '--out', 'made.plan.ts'], /^small, input 1x3x32x32/)
       runs(folder, [command, 'plan', 'model.ts', '--plan', 'made.plan.ts'], /^small, input 1x3x32x32/)
     }
-    const training = ['train', 'model.mjs', '--data', join(root, 'examples', 'data', 'classes'), '--steps', '2', '--seed', '1', '--json']
+    const data = join(root, 'examples', 'data', 'classes')
+    // Pictures for TensorBoard are drawn by a package that the addon's brings.
+    const shown = ['--tensorboard', 'events', '--steps', '2', '--seed', '1', '--json']
+    const training = ['train', 'model.mjs', '--data', data, '--validation', data, ...shown]
     const { status, stdout, stderr } = run(project, program, [command, ...training], quiet)
     assert.is(status, 0, stderr)
     assert.is(JSON.parse(stdout).steps, 2)
