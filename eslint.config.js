@@ -193,11 +193,22 @@ module.exports = typescript.config(
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       eqeqeq: 'error',
       'no-console': 'error',
+      'no-duplicate-imports': ['error', { allowSeparateTypeImports: true }],
       'no-var': 'error',
       'prefer-const': 'error'
     }
   },
   { files: ['test/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts'], rules: { 'no-console': 'off' } },
+  // It lies beside the addon where Tilefold is installed from its packages: images/load-sharp.ts.
+  {
+    files: ['src/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        { paths: [{ name: 'sharp', allowTypeImports: true, message: 'Use loadSharp.' }] }
+      ]
+    }
+  },
   // A rule for each folder, of which one knows nothing of the others: one for all took five times
   // as long.
   ...importable

@@ -1,7 +1,6 @@
 import type { ArgsOf, Op } from '../../dsl/internal'
 import type { AccessRule } from '../graph/access'
-import type { Node, Parameter } from '../graph/graph'
-import type { Statistics } from '../graph/graph'
+import type { Node, Parameter, Statistics } from '../graph/graph'
 import type { Kernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
 import type { Region, TileTensor } from '../lowering/ir/tile-tensor'

@@ -4,9 +4,19 @@ import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
-import { layerText, flatLayers, checkPlan, type PlannedLayer } from '../../dsl/internal'
 import { float32Bytes, type AnyLayer } from '../../dsl'
-import { shapeRules, trace, windowCount, windowExtent, type Op, type ShapeRule } from '../../dsl/internal'
+import {
+  checkPlan,
+  flatLayers,
+  layerText,
+  shapeRules,
+  trace,
+  windowCount,
+  windowExtent,
+  type Op,
+  type PlannedLayer,
+  type ShapeRule
+} from '../../dsl/internal'
 import { opRecords } from '../../dsl/ops'
 import { buildGraph } from '../../staging'
 import { checkTiles } from '../../staging/check-plan'

@@ -34,11 +34,11 @@ import {
   profile,
   readDataset,
   train,
-  writeTensorFile
+  writeTensorFile,
+  type TrainOptions
 } from '../../src'
 import { conv2d, model } from '../../dsl'
 import { openTensorFile } from '../../src/weights/safetensors'
-import { type TrainOptions } from '../../src'
 import { compiledCommand } from './compiled-command'
 import { runScript } from './command-line'
 import { writeImages, writeMasks } from './example-images'
