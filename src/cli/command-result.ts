@@ -86,7 +86,7 @@ export const endingSignals = ['SIGTERM', 'SIGHUP'] as const
 /** A signal that what the process is sent aborts too. */
 export interface ListeningSignal {
   readonly signal: AbortSignal
-  /** Begins to listen; the first that is sent aborts, and a second one ends the process. */
+  /** Begins to listen: what is sent aborts, as often as it is sent. */
   readonly listen: () => void
   readonly stop: () => void
 }
@@ -96,11 +96,9 @@ export const withSentSignals =
   (names: readonly NodeJS.Signals[]) =>
   (signal: AbortSignal): ListeningSignal => {
     const controller = new AbortController()
+    // Shells and launchers send it again to whom it was sent already.
+    const abort = (): void => controller.abort()
     const stop = (): void => names.forEach((name) => process.off(name, abort))
-    const abort = (): void => {
-      stop()
-      controller.abort()
-    }
     let listens = false
     const listen = (): void => {
       // Whoever listens anew misses what was sent just before.

@@ -106,7 +106,8 @@ const measure = (
         return E.left(
           inputFailure('no pixel that counts was found where images were looked at, to measure them by: give --mean and --deviation')
         )
-      const flat = deviation.findIndex((value, channel) => !(sums.least[channel]! < sums.largest[channel]!) || !Number.isFinite(value))
+      const hasOne = (channel: number): boolean => !(sums.least[channel]! < sums.largest[channel]!)
+      const flat = deviation.findIndex((value, channel) => hasOne(channel) || !(value > 0) || !Number.isFinite(value))
       return flat === -1
         ? E.right({ mean, deviation })
         : E.left(
