@@ -14,10 +14,18 @@ const toExtents = (shape: readonly number[]): Extents => [shape[0] ?? 1, shape[1
 /** As in PyTorch's state dictionaries. */
 const parameterNames = { weight: 'weight', bias: 'bias', runningMean: 'running_mean', runningVariance: 'running_var' } as const
 
+/** Of more elements in an output, sums of bytes over layers are no exact numbers any more. */
+const mostElements = 2 ** 46
+
+const sizeFault = (output: readonly number[]): string | undefined =>
+  output.reduce((product, extent) => product * extent, 1) > mostElements
+    ? `its output ${output.join('x')} is larger than anything that can be planned`
+    : undefined
+
 /** Refuses an op that no device could run. */
 const withRunnableOps = (layers: readonly TracedLayer[]): E.Either<string, readonly TracedLayer[]> => {
-  for (const { name, op, args } of layers) {
-    const sentence = isDirective(op) ? undefined : getOpLowering(op).validate?.(args)
+  for (const { name, op, args, output } of layers) {
+    const sentence = isDirective(op) ? undefined : (getOpLowering(op).validate?.(args) ?? sizeFault(output))
     if (sentence !== undefined) return E.left(`${name}: ${sentence}`)
   }
   return E.right(layers)

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync, readlinkSync, writeFileSync } fr
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { batchNorm, conv2d, dropout, named, parallel, relu, residual, seq } from '../../dsl'
+import { batchNorm, conv2d, dropout, named, parallel, relu, residual, resize, seq } from '../../dsl'
 import {
   type Dataset,
   bench,
@@ -254,6 +254,11 @@ test('options of one function or two', async () => {
     ['bench', { breakdown: 'all' }, /^breakdown is "all", not true or false$/],
     ['plan', { evaluate: 1 }, /^evaluate is 1, not true or false$/],
     ['plan', { out: 7 }, /^out is 7, not a path$/],
+    [
+      'plan',
+      { model: { name: 'wide', layers: [resize({ mode: 'nearest', scale: 1e7 })] }, input: [1, 3, 64, 64] },
+      /^wide on 1x3x64x64: 0: its output 1x3x640000000x640000000 is larger than anything that can be planned\.$/
+    ],
     ['predict', { input: [1, 3, 8, 8] }, /^--input: predict takes the whole image as it is; leave it out$/],
     ['predict', { image: Buffer.of(1) }, /^image is .*, not a path$/],
     ['gradients', { batch: [] }, /^batch is \[\], not a path$/],
