@@ -19,8 +19,11 @@ export type ProgressStream = NodeJS.WritableStream & Partial<Pick<WriteStream, '
 
 const secondsBetweenLines = 2
 
+/** Of large images pixels, so that one training has one unit. */
 const throughputText = (imagesPerSecond: number, pixelsPerSecond: number): string =>
-  imagesPerSecond >= 1 ? `${imagesPerSecond.toPrecision(3)} images/s` : `${(pixelsPerSecond / 1e6).toPrecision(3)} Mpixels/s`
+  pixelsPerSecond < 1e6 * imagesPerSecond
+    ? `${imagesPerSecond.toPrecision(3)} images/s`
+    : `${(pixelsPerSecond / 1e6).toPrecision(3)} Mpixels/s`
 
 /** What is told of a step beside its loss, in words. */
 const createWords = (): ((report: StepReport) => readonly string[]) => {
