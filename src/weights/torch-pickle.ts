@@ -105,10 +105,12 @@ const decodeTensors = (value: PickleValue): E.Either<string, ReadonlyMap<string,
     typeof key === 'string' && tensor instanceof TorchTensor ? [[key, tensor] as const] : []
   )
   const other = entries.find(([key, tensor]) => typeof key !== 'string' || !(tensor instanceof TorchTensor))
+  // Whatever is no text or number may be nested as deeply as a file is long.
+  const keyText = (key: PickleValue): string => (typeof key === 'object' ? 'a key that is no text' : JSON.stringify(String(key)))
   return other === undefined
     ? E.right(new Map(tensors))
     : E.left(
-        `holds ${JSON.stringify(`${String(other[0])}`)}, which is no tensor, among its tensors: save the weights alone, torch.save(model.state_dict(), FILE)`
+        `holds ${keyText(other[0])}, which is no tensor, among its tensors: save the weights alone, torch.save(model.state_dict(), FILE)`
       )
 }
 
