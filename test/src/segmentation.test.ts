@@ -398,7 +398,7 @@ test('predict says what is wrong', async () => {
   await writeWeights(at('w.safetensors'))
   const common = { model: segmenting, device: 'reference', threads: 1, weights: at('w.safetensors'), image: at('0.png') } as const
   for (const [changes, code, sentence] of [
-    [{}, 'input', /segmenting scores every pixel: give --out, \*\.tif or \*\.png$/],
+    [{}, 'input', /segmenting scores every pixel: give --out, \*\.tif, \*\.png or \*\.geojson$/],
     [{ out: at('mask.jpg') }, 'input', /mask\.jpg: a mask is named \*\.tif or \*\.png, its polygons \*\.geojson$/],
     [{ out: at('mask.png'), budget: '1%' }, 'budget', /does not fit the budget/],
     [{ out: at('mask.png'), image: at('data.csv') }, 'input', /the image .*data\.csv cannot be read/],
