@@ -1,5 +1,5 @@
 import type { AnyLayer, Layers, Model } from '../../dsl'
-import { knowsOption } from '../../dsl/internal'
+import { type Op, isDirective, isLoss, knowsOption } from '../../dsl/internal'
 
 /** The arguments of a container that hold layers. */
 interface Held {
@@ -26,6 +26,9 @@ export const mapOps = (layers: Layers, change: (op: AnyLayer) => AnyLayer): Laye
     }
     return Object.keys(held).length === 0 ? change(layer) : { op: layer.op, args: { ...layer.args, ...held } as AnyLayer['args'] }
   })
+
+/** Tells whether a layer, which is no container, is a loss. */
+export const isLossLayer = ({ op }: Pick<AnyLayer, 'op'>): boolean => !isDirective(op) && isLoss(op as Op)
 
 /** The option of a layer that knows one of this name. */
 const withOption = (option: string, value: unknown) => (layer: AnyLayer) =>

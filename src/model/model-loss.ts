@@ -14,8 +14,9 @@ import {
   type LossFamily,
   type Model
 } from '../../dsl'
-import { flatLayers, isDirective, isLoss, trace, type Op } from '../../dsl/internal'
+import { flatLayers, isDirective, trace } from '../../dsl/internal'
 import { type Failure, inputFailure } from '../failure'
+import { isLossLayer } from './model-layers'
 
 /** The layer that computes a formula of such families from rows [B, N] or from pixels. */
 const makeLossLayer = (loss: string, families: readonly LossFamily[], ofPixels: boolean): AnyLayer =>
@@ -36,7 +37,7 @@ const lastLayer = ({ layers }: Model): AnyLayer | undefined =>
 /** Tells whether a model has a loss of its own. */
 export const endsInLoss = (model: Model): boolean => {
   const last = lastLayer(model)
-  return last !== undefined && isLoss(last.op as Op)
+  return last !== undefined && isLossLayer(last)
 }
 
 /**

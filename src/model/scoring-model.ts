@@ -1,15 +1,13 @@
-import { type AnyLayer, type Model, meanSquaredError } from '../../dsl'
-import { type Op, flatLayers, isLoss } from '../../dsl/internal'
-import { freezeModel, mapOps } from './model-layers'
-
-const isLossLayer = ({ op }: Pick<AnyLayer, 'op'>): boolean => isLoss(op as Op)
+import { type Model, meanSquaredError } from '../../dsl'
+import { freezeModel, isLossLayer, mapOps } from './model-layers'
+import { endsInLoss } from './model-loss'
 
 /**
  * The model by its running statistics, whose scores are handed out in place of its loss. Layers
  * keep their names.
  */
-export const scoringModel = ({ name, layers }: Model): Model => {
-  const ends = flatLayers(layers).some(isLossLayer)
+export const scoringModel = (model: Model): Model => {
+  const { name, layers } = model
   const compared = mapOps(layers, (layer) => (isLossLayer(layer) ? meanSquaredError : layer))
-  return freezeModel({ name, layers: ends ? compared : [...compared, meanSquaredError] })
+  return freezeModel({ name, layers: endsInLoss(model) ? compared : [...compared, meanSquaredError] })
 }

@@ -2,10 +2,10 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type AnyLayer, type Layers, type Model, conv2d, dropout, globalAvgPool, linear, meanSquaredError } from '../../dsl'
-import { type Op, flatLayers, isDirective, isLoss } from '../../dsl/internal'
+import { flatLayers, isDirective } from '../../dsl/internal'
 import type { Graph } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { freezeModel } from '../model/model-layers'
+import { freezeModel, isLossLayer } from '../model/model-layers'
 import type { Numbers, StepIo } from '../../native'
 import { type WeightSource, readWeights } from '../weights/weights'
 
@@ -27,7 +27,7 @@ const neutralLayer = dropout({ rate: 0 })
 const neutral: readonly AnyLayer['op'][] = [neutralLayer.op]
 
 /** Whether a layer computes nothing but a loss. */
-const isBehindHead = (layer: AnyLayer): boolean => flatLayers([layer]).every(({ op }) => isDirective(op) || isLoss(op as Op))
+const isBehindHead = (layer: AnyLayer): boolean => flatLayers([layer]).every((one) => isDirective(one.op) || isLossLayer(one))
 
 /** Another layer in place of the head, under the same name, so that its weights are found. */
 const replaceHead = (head: AnyLayer, other: AnyLayer): AnyLayer => {

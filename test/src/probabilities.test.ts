@@ -1,16 +1,18 @@
 /** Probabilities of the classes of pixels: what `predict --probabilities` writes. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fromFile } from 'geotiff'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, globalAvgPool, linear, model, named, pixelLoss, relu, seq } from '../../dsl'
+import { type Model, checkpoint, conv2d, globalAvgPool, linear, model, named, pixelLoss, relu, seq } from '../../dsl'
 import { predict, train } from '../../src'
 import { openImage } from '../../src/images/image-source'
 import { writeProbabilities } from '../../src/results/probability-map'
 import { softmax } from '../../src/results/scores-csv'
 import { tilefold } from './command-line'
+import { noise, writeColours } from './example-images'
+import { writePng } from './image-files'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
 import { temporaryFolder } from './temporary-folder'
@@ -199,5 +201,25 @@ test('what cannot have bands of probabilities is refused before anything runs', 
 })
 
 test.before(() => writeFileSync(at('labels.csv'), 'path,label\nslide.tif,0\nslide.tif,1\n'))
+
+test('a network that asks for checkpoints and tiles has the same probabilities', async () => {
+  const layers = [conv2d({ out: 4, k: 3, p: 1 }), relu, conv2d({ out: 3, k: 1 }), pixelLoss({ loss: 'focal' })] as const
+  const [first, second, third, loss] = layers
+  const free: Model = { name: 'asking', layers: [seq('a', [first, second]), seq('b', [third]), loss] }
+  const asking: Model = { name: 'asking', layers: [seq('a', [first, checkpoint, second]), seq('b', [third]), checkpoint, loss] }
+  const [data, weights] = [at('asking.csv'), at('asking.safetensors')]
+  await writeColours(at('asking.png'), noise(24 * 16 * 3, 5), { height: 24, width: 16 })
+  writePng(at('asking.mask.png'), Buffer.alloc(24 * 16, 1), { height: 24, width: 16, bitDepth: 8 })
+  writeFileSync(data, 'path,mask\nasking.png,asking.mask.png\n')
+  const common = { device: 'reference', threads: 1 } as const
+  await valueOf(
+    train({ ...common, model: asking, input: [1, 3, 24, 16], data, validation: data, validateOn: 'image', steps: 1, save: weights })
+  )
+  const bytesOf = async (model: Model): Promise<Buffer> => {
+    await valueOf(predict({ ...common, model, weights, image: at('asking.png'), probabilities: 'float32', out: at('asking.tif') }))
+    return readFileSync(at('asking.tif'))
+  }
+  assert.equal(await bytesOf(asking), await bytesOf(free))
+})
 
 test.run()
