@@ -86,7 +86,7 @@ export const endingSignals = ['SIGTERM', 'SIGHUP'] as const
 /** A signal that what the process is sent aborts too. */
 export interface ListeningSignal {
   readonly signal: AbortSignal
-  /** Begins to listen: what is sent aborts, as often as it is sent. */
+  /** Begins to listen, where it does not yet: what is sent aborts, as often as it is sent. */
   readonly listen: () => void
   readonly stop: () => void
 }

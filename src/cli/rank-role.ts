@@ -33,7 +33,7 @@ export const findRankRole = (): RankRole => {
     withSignals: (asked) => {
       const listening = withSentSignals(rankSignals)(asked)
       listening.listen()
-      return { ...listening, listen: () => undefined }
+      return listening
     },
     named: (failure) =>
       speaks || failure.isShared === true ? failure : { ...failure, message: `rank ${launcher.rank}: ${failure.message}` },

@@ -49,6 +49,9 @@ export const deviceFailure = ({ code, message }: DeviceError): Failure => ({
   message
 })
 
+/** A failure of ours, not of the user, that was seen before anything was thrown. */
+export const bug = (message: string): Failure => ({ code: 'bug', message })
+
 /** A failure by something that nobody expected to be thrown. */
 export const bugFailure = (thrown: unknown): Failure => ({ code: 'bug', message: `a bug of Tilefold: ${errorReason(thrown)}`, thrown })
 

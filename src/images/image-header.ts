@@ -183,7 +183,7 @@ const makeStoredHeader = (
   const levels = [{ ...whole!, tile: tile ?? strip }, ...smaller]
   const pagesRead = Math.max(1, planes.length) + smaller.filter(({ subDirectory }) => subDirectory === undefined).length
   return pipe(
-    [first, ...planes],
+    planes.length > 0 ? planes : [first],
     E.traverseArray((directory) => checkDirectory(path, directory)),
     E.chain(() => chooseLevel(path, levels, tiffMicronsPerPixel(directories), reading)),
     E.bindTo('view'),

@@ -48,8 +48,8 @@ const pathsOfCsv = (csv: string, rows: readonly Row[]): E.Either<string, readonl
 
 /**
  * The images of a folder and those below it, by name, of one of images and masks the images; or of
- * a CSV file, its column `path`, or the
- * first one where no row says so. Paths in it are relative to it. Fails where there are none.
+ * a CSV file, its column `path`, or the first one where no row says so. Paths in it are relative to
+ * it. Fails where there are none.
  */
 export const listImages = (path: string): Outcome<readonly ListedImage[]> =>
   pipe(

@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type * as t from 'io-ts'
 import type { Network } from '../../native'
-import { type Failure, type Outcome, deviceFailure } from '../failure'
+import { type Failure, type Outcome, bug, deviceFailure } from '../failure'
 import { failureJson, toFailureJson } from '../failure/failure-json'
 
 /** The processes that train together, as one of them sees them. */
@@ -53,15 +53,15 @@ const encodeMessage = (given: E.Either<Failure, Uint8Array>): Uint8Array => {
  * What a rank told, of bytes of JSON. All run the same build, so whatever is something else is a
  * bug.
  */
-export const decodeTold =
+export const decodeJsonAs =
   <A>(codec: t.Decoder<unknown, A>) =>
   (bytes: Uint8Array): E.Either<Failure, A> =>
     pipe(
       codec.decode(decodeJson(bytes)),
-      E.mapLeft((): Failure => ({ code: 'bug', message: `a rank told what is no ${codec.name}` }))
+      E.mapLeft(() => bug(`a rank told what is no ${codec.name}`))
     )
 
-const decodeFailure = (body: Uint8Array): Failure => E.toUnion(decodeTold(failureJson)(body))
+const decodeFailure = (body: Uint8Array): Failure => E.toUnion(decodeJsonAs(failureJson)(body))
 
 /** The first failure of any; it names the rank, unless that is the first one. */
 const decodeResult = (messages: readonly Uint8Array[]): E.Either<Failure, readonly Uint8Array[]> => {
@@ -159,5 +159,5 @@ export const allGatherJson = <A>(
   given: E.Either<Failure, A>
 ): Promise<E.Either<Failure, readonly A[]>> => {
   if (ranks === undefined) return Promise.resolve(E.map((value: A) => [value])(given))
-  return pipe(ranks.allGather(E.map(encodeJson)(given)), TE.chainEitherK(E.traverseArray(decodeTold(codec))))()
+  return pipe(ranks.allGather(E.map(encodeJson)(given)), TE.chainEitherK(E.traverseArray(decodeJsonAs(codec))))()
 }

@@ -6,7 +6,7 @@ import { addonHash, versions } from '../../native'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
 import { optionFlag } from '../options/option'
-import { type Ranks, decodeTold, encodeJson, failOnAllRanks } from '../ranks/ranks'
+import { type Ranks, decodeJsonAs, encodeJson, failOnAllRanks } from '../ranks/ranks'
 
 /** What must be the same on all ranks, by its name in a sentence. */
 export type Choices = Readonly<Record<string, unknown>>
@@ -90,7 +90,7 @@ export const refuseDifference = (ranks: Ranks, all: readonly Choices[]): Outcome
 export const agreeOn = (ranks: Ranks, own: E.Either<Failure, Choices>): Outcome<void> =>
   pipe(
     ranks.allGather(E.map(encodeJson)(own)),
-    TE.chainEitherK(E.traverseArray(decodeTold(choicesCodec))),
+    TE.chainEitherK(E.traverseArray(decodeJsonAs(choicesCodec))),
     TE.chain((all) => refuseDifference(ranks, all))
   )
 

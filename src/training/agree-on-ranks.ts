@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import type { Failure, Outcome } from '../failure'
 import { extentText } from '../images/resolution'
-import { type Ranks, decodeTold, encodeJson } from '../ranks/ranks'
+import { type Ranks, decodeJsonAs, encodeJson } from '../ranks/ranks'
 import { optionFlag } from '../options/option'
 import { type Choices, choicesCodec, refuseDifference } from './agree-on-options'
 import { digestData } from './data-digest'
@@ -51,7 +51,7 @@ export const agreeOnRanks = (ranks: Ranks, prepared: E.Either<Failure, PreparedT
   return pipe(
     TE.fromTask(told),
     TE.chain(ranks.allGather),
-    TE.chainEitherK(E.traverseArray(decodeTold(toldCodec))),
+    TE.chainEitherK(E.traverseArray(decodeJsonAs(toldCodec))),
     TE.chainFirst((all) =>
       refuseDifference(
         ranks,

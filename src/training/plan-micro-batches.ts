@@ -7,7 +7,7 @@ import { decodePlanFile, toPlanFile } from '../../staging'
 import { type Outcome, inputFailure } from '../failure'
 import { type Mesh, meshCodec, onMesh } from '../plans/mesh'
 import { planNetwork } from '../plans/plan-network'
-import { type Ranks, decodeTold, encodeJson } from '../ranks/ranks'
+import { type Ranks, decodeJsonAs, encodeJson } from '../ranks/ranks'
 import { type PlanTraining, planInProcess } from './prepare'
 import { shardWhereItPays, withWholeState } from './shard-where-it-pays'
 
@@ -31,7 +31,7 @@ export const planMicroBatches =
       ranks.rank === 0 ? pipe(shardWhereItPays(built, launched, planOn, identity), TE.map(encodeJson)) : TE.right(new Uint8Array(0))
     return pipe(
       ranks.allGather(await own()),
-      TE.chainEitherK(([told]) => decodeTold(plannedCodec)(told!)),
+      TE.chainEitherK(([told]) => decodeJsonAs(plannedCodec)(told!)),
       TE.chainEitherK(({ mesh, planned }) =>
         pipe(
           E.mapLeft(inputFailure)(decodePlanFile(planned)),

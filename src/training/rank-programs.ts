@@ -6,11 +6,11 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import type { PlanFile } from '../../dsl'
 import { type Program, type RankSummary, decodeRankSummary, summariseRank, verifySummaries } from '../../staging'
-import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Failure, type Outcome, bug, inputFailure } from '../failure'
 import { type Mesh, onMesh, ranksOfGroup } from '../plans/mesh'
 import { type Planned, type SetupGraph, planNetwork } from '../plans/plan-network'
 import { type Ranks, decodeJson } from '../ranks/ranks'
-import { bug, encodeTold, toldFailure } from './told-failure'
+import { encodeTold, toldFailure } from './told-failure'
 
 /** The plan of the rank at an index of those that share a micro-batch, by a file. */
 export const planFor = (built: SetupGraph, mesh: Mesh, index: number, plan: PlanFile): E.Either<Failure, Planned> =>

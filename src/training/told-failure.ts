@@ -4,9 +4,6 @@ import type { Failure } from '../failure'
 import { failureJson, toFailureJson } from '../failure/failure-json'
 import { encodeJson } from '../ranks/ranks'
 
-/** A failure of ours, not of who trains: all ranks run the same build. */
-export const bug = (message: string): Failure => ({ code: 'bug', message })
-
 /** A failure that a rank tells the others, which go on. */
 export const toldFailure = t.type({ failure: failureJson })
 
