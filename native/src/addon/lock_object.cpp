@@ -21,9 +21,7 @@ Napi::Value lockFile(const Napi::CallbackInfo& info) {
     FileLock::Taken taken = FileLock::take(textOf(options, "path"), textOf(options, "owner"));
     if (taken.answer == FileLock::Answer::held) return Napi::String::New(env, "held");
     if (taken.answer == FileLock::Answer::unsupported) return Napi::String::New(env, "unsupported");
-    auto held = std::make_unique<Held>(std::move(taken.lock));
-    auto lock = Napi::External<Held>::New(env, held.get(), [](Napi::Env, Held* one) { std::unique_ptr<Held>{one}; });
-    static_cast<void>(held.release());
+    const Napi::External<Held> lock = externalOf(env, Held(std::move(taken.lock)));
     lock.TypeTag(&tag);
     return lock;
   });

@@ -30,9 +30,7 @@ Napi::Value mapBuffer(const Napi::CallbackInfo& info) {
   return guarded(env, [&]() -> Napi::Value {
     const Napi::Object options = objectOf(info[0], "options");
     const auto mapped = std::make_shared<MappedBuffer>(textOf(options, "path"), countOf(options, "bytes"));
-    auto held = std::make_unique<Held>(mapped);
-    const auto stepIo = Napi::External<Held>::New(env, held.get(), [](Napi::Env, Held* ended) { std::unique_ptr<Held>{ended}; });
-    held.release();
+    const Napi::External<Held> stepIo = externalOf(env, Held(mapped));
     stepIo.TypeTag(&tag);
     Napi::Object object = Napi::Object::New(env);
     object.Set("stepIo", stepIo);

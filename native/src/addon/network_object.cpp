@@ -42,10 +42,7 @@ Napi::Value doubles(Napi::Env env, const std::vector<double>& numbers) {
 
 Napi::Object objectOf(Napi::Env env, const std::shared_ptr<Network>& network) {
   Napi::Object object = Napi::Object::New(env);
-  using Held = std::shared_ptr<Network>;
-  auto held = std::make_unique<Held>(network);
-  object.Set("handle", Napi::External<Held>::New(env, held.get(), [](Napi::Env, Held* ended) { std::unique_ptr<Held>{ended}; }));
-  held.release();
+  object.Set("handle", externalOf(env, network));
   object.Set("rank", network->rank());
   object.Set("size", network->size());
   object.Set("gather", Napi::Function::New(env, [network](const Napi::CallbackInfo& call) {

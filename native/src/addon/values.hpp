@@ -3,7 +3,9 @@
 #pragma once
 #include <napi.h>
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../failure.hpp"
@@ -23,6 +25,15 @@ Napi::Object failure(Napi::Env env, const std::string& code, const std::string& 
 
 // A whole number of JavaScript's within 0 .. 2^53. Throws Failure.
 std::uint64_t countOf(const Napi::Object& object, const char* name);
+
+// An object of JavaScript's that holds a value until it is collected.
+template <class Value>
+Napi::External<Value> externalOf(Napi::Env env, Value value) {
+  auto held = std::make_unique<Value>(std::move(value));
+  auto external = Napi::External<Value>::New(env, held.get(), [](Napi::Env, Value* ended) { std::unique_ptr<Value>{ended}; });
+  static_cast<void>(held.release());
+  return external;
+}
 
 // { value: body() }, or { error } for whatever it throws: no exception leaves the addon.
 template <class Body>
