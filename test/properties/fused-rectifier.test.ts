@@ -1,12 +1,25 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, globalAvgPool, leakyRelu, linear, maxPool2d, relu, softmaxCrossEntropy, type AnyLayer, type Model } from '../../dsl'
+import {
+  batchNorm,
+  conv2d,
+  globalAvgPool,
+  groupNorm,
+  leakyRelu,
+  linear,
+  maxPool2d,
+  relu,
+  softmaxCrossEntropy,
+  type AnyLayer,
+  type Model
+} from '../../dsl'
 import { buildGraph, isConvolution, type KernelOf, type Program, type Segment } from '../../staging'
 import { fastDevices, testsDevice } from '../devices'
 import { gradients, type Execution } from '../golden/execute'
 import { launches } from '../staging/edit-program'
 import { drawsOf } from '../staging/random-nets'
 import { must } from '../must'
+import { assertClose, initialisedExecution } from './random-execution'
 
 const layers: readonly AnyLayer[] = [
   conv2d({ out: 16, k: 3, p: 1 }),
@@ -100,5 +113,21 @@ for (const [name, on, by] of ways) {
   test(`${name}: a pixel that is not a number makes the loss none`, async () =>
     assert.ok(Number.isNaN((await gradients(execution(on, by([whole]), true))).loss)))
 }
+
+for (const normalisation of [batchNorm(), groupNorm({ groups: 2 })])
+  test(`a leaky rectifier after ${normalisation.op}, with which a segment ends that is computed again, is differentiated once`, async () => {
+    const blocks: readonly AnyLayer[] = [
+      ...[conv2d({ out: 4, k: 3, p: 1 }), normalisation, leakyRelu({ slope: 0.1 })],
+      ...[conv2d({ out: 4, k: 3, p: 1 }), globalAvgPool, linear({ out: 2 })]
+    ]
+    const drawn = initialisedExecution({ name: 'leaky', layers: blocks }, [1, 3, 8, 8], 'reference')
+    const segments = [3, blocks.length + 1].map((to, index): Segment => ({
+      ...whole,
+      from: index === 0 ? 0 : 3,
+      to,
+      recompute: index === 0
+    }))
+    assertClose(await gradients({ ...drawn, segments }), await gradients({ ...drawn, strategy: 'plain' }), 1e-12)
+  })
 
 test.run()

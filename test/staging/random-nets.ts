@@ -81,7 +81,7 @@ const randomNormalisation = (draw: Draw, channels: number): dsl.AnyLayer => {
 
 const activations = [
   dsl.relu,
-  dsl.relu,
+  dsl.leakyRelu({ slope: 0.1 }),
   dsl.silu,
   dsl.sigmoid,
   dsl.tanh,

@@ -23,9 +23,11 @@ const backwardReadsInput = ({ graph, parameters, requiresGrad }: ModelScope, pos
 /**
  * Tells whether backward of a span's last op can run on whole tensors, before the tiles: it reads
  * nothing but its output, which is still there, since backward of the op behind the span has just
- * read that. Nothing then makes that output again.
+ * read that. Nothing then makes that output again. What a normalisation before it differentiates
+ * too, slope and all, is not differentiated twice.
  */
-export const mayEndWhole = (scope: ModelScope, { from, to }: Span): boolean => {
+export const mayEndWhole = (scope: ModelScope, span: Span): boolean => {
+  const { from, to } = span
   const { graph, parameters, requiresGrad } = scope
   const end = graph.nodes[to - 1]!
   const { saves, inPlace } = getNodeLowering(end)
@@ -36,6 +38,7 @@ export const mayEndWhole = (scope: ModelScope, { from, to }: Span): boolean => {
     saves.input === undefined &&
     end.inputs.every((tensor) => tensor > from && requiresGrad[tensor]!) &&
     parameters[to - 1] === undefined &&
+    !isDifferentiatedBefore(scope, span, to - 1) &&
     graph.readers[to]![0] === to &&
     backwardReadsInput(scope, to)
   )
@@ -64,7 +67,7 @@ const leaves = ({ scope, span: { from, to } }: Described, tensor: number): boole
  * Tells whether the op is a rectifier whose input nothing else reads, and that the op before can
  * apply.
  */
-const rectifies = ({ scope: { graph }, span }: Described, position: number): boolean => {
+const rectifies = ({ graph }: ModelScope, span: Span, position: number): boolean => {
   const [tensor] = graph.nodes[position]!.inputs
   const producer = tensor! - 1
   return (
@@ -76,16 +79,17 @@ const rectifies = ({ scope: { graph }, span }: Described, position: number): boo
 }
 
 /** Tells whether the op before a rectifier does all of its work, forward and backward. */
-const isFusedIntoPrevious = (described: Described, position: number): boolean => {
-  const { nodes } = described.scope.graph
-  return rectifies(described, position) && getNodeLowering(nodes[nodes[position]!.inputs[0]! - 1]!).fusesRectifier === 'both'
+const isDifferentiatedBefore = (scope: ModelScope, span: Span, position: number): boolean => {
+  const { nodes } = scope.graph
+  return rectifies(scope, span, position) && getNodeLowering(nodes[nodes[position]!.inputs[0]! - 1]!).fusesRectifier === 'both'
 }
 
 const isEndWhole = ({ isEndWhole, mode, span }: Described, position: number): boolean =>
   isEndWhole && mode === 'recompute' && position === span.to - 1
 
 const savesOutput = (described: Described, position: number): boolean =>
-  getNodeLowering(described.scope.graph.nodes[position]!).saves.output === true && !isFusedIntoPrevious(described, position)
+  getNodeLowering(described.scope.graph.nodes[position]!).saves.output === true &&
+  !isDifferentiatedBefore(described.scope, described.span, position)
 
 const writes = (described: Described, tensor: number): boolean =>
   described.mode !== 'recompute' && leaves(described, tensor) && (described.mode !== 'rematerialize' || described.wanted.has(tensor))
@@ -129,13 +133,13 @@ const findInPlaceConsumer = (described: Described, tensor: number): number | und
 }
 
 const createPass = (described: Described): Pass => {
-  const { nodes } = described.scope.graph
+  const { scope, span, onLoad } = described
+  const { nodes } = scope.graph
   const running = runningPositions(described)
-  const { onLoad } = described
   const appliedOnLoad = new Set(onLoad.values())
   const runs = (position: number): boolean => running.has(position)
   const fuses = memoizeByNumber(
-    (position: number): boolean => rectifies(described, position) && (runs(position) || isFusedIntoPrevious(described, position))
+    (position: number): boolean => rectifies(scope, span, position) && (runs(position) || isDifferentiatedBefore(scope, span, position))
   )
   return {
     mode: described.mode,
@@ -146,7 +150,7 @@ const createPass = (described: Described): Pass => {
     writes: memoizeByNumber((tensor) => writes(described, tensor)),
     inPlaceConsumerOf: memoizeByNumber((tensor) => findInPlaceConsumer(described, tensor)),
     fuses,
-    isFusedIntoPrevious: memoizeByNumber((position) => fuses(position) && isFusedIntoPrevious(described, position)),
+    isFusedIntoPrevious: memoizeByNumber((position) => fuses(position) && isDifferentiatedBefore(scope, span, position)),
     normaliserOf: (position) => onLoad.get(position),
     isAppliedOnLoad: (position) => appliedOnLoad.has(position),
     negativeSlopeOf: memoizeByNumber((position) => {
