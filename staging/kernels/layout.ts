@@ -112,6 +112,12 @@ export const isTransformed = (layout: Layout): layout is TransformedLayout => bl
 /** The whole tiles that weights in this layout are transformed for. */
 export const tileOf = (layout: TransformedLayout): LargestTile => (blocks[layout].positions === 64 ? 6 : 4)
 
+/**
+ * Whether blocks of an image's channels lie one after the other: some of them are then a range of
+ * its memory.
+ */
+export const isPlanar = (layout: Layout): boolean => layout === 'plain' || blocks[layout].channels !== undefined
+
 /** Elements of an activation [B, C, ...spatial], channels padded to the layout's block. */
 export const activationElements = (layout: Layout, shape: readonly number[]): number =>
   shape.reduce((product, extent, axis) => product * (axis === 1 ? roundUp(extent, blocks[layout].channels) : extent), 1)

@@ -1,6 +1,7 @@
 import type { Expression } from '../../dsl/internal'
 import { sameAccess } from '../graph/access'
 import { activationElements, fillWholeBlocks, layoutCode } from '../kernels/layout'
+import type { KernelOf } from '../kernels/kernels'
 import { getPointwiseFunctions } from '../pointwise/functions'
 import { noOperand, type UnplacedOperand } from '../lowering/ir/builder'
 import type { TileTensor } from '../lowering/ir/tile-tensor'
@@ -97,11 +98,13 @@ export const add: OpLowering<'add'> = {
   backward: 'identity'
 }
 
+type TileShape = Pick<TileTensor, 'extents' | 'layout'>
+
 /** The channels of one tile to, or from, those of another from `first` on. */
 const copyFields = (
-  { extents: [batch, count, height, width] }: TileTensor,
-  from: { readonly tile: TileTensor; readonly first: number },
-  to: { readonly tile: TileTensor; readonly first: number }
+  { extents: [batch, count, height, width] }: TileShape,
+  from: { readonly tile: TileShape; readonly first: number },
+  to: { readonly tile: TileShape; readonly first: number }
 ) =>
   ({
     kind: 'copyChannels',
@@ -115,14 +118,33 @@ const copyFields = (
   }) as const
 
 /** Returns each operand with its first channel in the whole. */
-const channelOffsets = (operands: readonly TileTensor[]): readonly { readonly tile: TileTensor; readonly first: number }[] =>
+const channelOffsets = <T extends TileShape>(operands: readonly T[]): readonly { readonly tile: T; readonly first: number }[] =>
   operands.map((tile, index) => ({ tile, first: operands.slice(0, index).reduce((sum, { extents }) => sum + extents[1], 0) }))
+
+/** The kernel that copies an operand to its place in the whole that joins it to the others. */
+export const copyToJoin = (operands: readonly TileShape[], operand: number, whole: TileShape): KernelOf<'copyChannels'> => {
+  const { tile, first } = channelOffsets(operands)[operand]!
+  return copyFields(tile, { tile, first: 0 }, { tile: whole, first })
+}
+
+/** Whether a tile lies where its channels, from `first` on, belong in the whole. */
+const isThere = (
+  { address: part }: TileTensor,
+  { address: whole, layout, extents }: TileTensor,
+  first: number,
+  elementBytes: number
+): boolean =>
+  part.space === 'arena' &&
+  whole.space === 'arena' &&
+  part.buffer === whole.buffer &&
+  part.base === whole.base + tensorBytes(layout, [extents[0], first, extents[2], extents[3]], elementBytes)
 
 /** Joins tensors along their channels. */
 export const concat: OpLowering<'concat'> = {
   access: sameAccess,
   saves: {},
   inPlace: false,
+  joinsChannels: true,
   // Flat tensors stay plain, as linear layers and losses read them.
   outputLayout: ({ device }, source, { output }) =>
     source === 'plain' && output[2] === 1 && output[3] === 1 ? 'plain' : device.activationLayout(output[1], false),
@@ -131,11 +153,11 @@ export const concat: OpLowering<'concat'> = {
     const places = channelOffsets(sources)
     if (places.some(({ tile, first }) => !fillWholeBlocks(layout, extents[1], first, tile.extents[1])))
       builder.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, activationBytes) }, { destination: destination.address })
-    for (const { tile, first } of places)
-      builder.launch<'copyChannels'>(copyFields(tile, { tile, first: 0 }, { tile: destination, first }), {
-        source: tile.address,
-        destination: destination.address
-      })
+    places.forEach(({ tile, first }, operand) => {
+      if (isThere(tile, destination, first, activationBytes)) return
+      const kernel = copyToJoin(sources, operand, destination)
+      builder.launch<'copyChannels'>(kernel, { source: tile.address, destination: destination.address })
+    })
   },
   backward: ({ builder }, step, { destination, sources }) =>
     channelOffsets(step.sources).forEach(({ first }, operand) => {

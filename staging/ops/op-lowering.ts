@@ -51,6 +51,8 @@ export interface OpLowering<P extends Op> {
   readonly saves: { readonly input?: 'always' | 'for-weights'; readonly output?: true; readonly indices?: true }
   /** Forward may overwrite its first input, and backward its output's gradient. */
   readonly inPlace: boolean
+  /** Its output is its inputs, one after the other along the channels. */
+  readonly joinsChannels?: true
   /** How its weights are stored; plain, as they are declared, where absent. */
   readonly weightForms?: (device: DeviceModel, node: NodeFor<P>, source: Layout) => WeightForms
   /** The gradient of its input reads the weights as they are stored. */

@@ -1,11 +1,15 @@
+import { nanoseconds } from '../devices/simulate'
 import { isLiveAfter } from '../graph/boundary-tensors'
+import { extentsOfTensor } from '../graph/graph'
 import { readsWhole } from '../graph/reads-whole'
 import type { SegmentEstimate } from '../lowering/cost/estimate'
 import { createPool } from '../lowering/ir/builder'
 import type { ModelScope } from '../lowering/scope/scope'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { onLoadNormalisations } from '../lowering/tile/normalise-on-load'
-import { memoizePerObject } from '../memoize'
+import { createPasses } from '../lowering/tile/pass'
+import { memoize, memoizeByNumber, memoizePerObject } from '../memoize'
+import { copyToJoin } from '../ops/joins'
 import type { Segment } from '../plans/plan'
 import { checkpointPositions, isSingleTensorBoundary, outputBytes } from './find-segments'
 import { heldBytesEstimator, tensorBytes } from './least-bytes'
@@ -41,12 +45,21 @@ const listCuts = (scope: ModelScope, sizes: readonly number[]): readonly number[
   )
 }
 
+/** Nanoseconds of copying a tensor to where an op joins it to others. */
+const joiningNanoseconds = ({ graph, device, layouts }: ModelScope, join: number, tensor: number): number => {
+  const { inputs, output } = graph.nodes[join]!
+  const whole = { extents: output, layout: layouts[join + 1]! }
+  const parts = inputs.map((input) => ({ extents: extentsOfTensor(graph, input), layout: layouts[input]! }))
+  return nanoseconds(device, copyToJoin(parts, inputs.indexOf(tensor), whole))
+}
+
 /**
  * Bounds what segments take by what two neighbouring blocks take, which many segments share: where
  * one tensor alone goes on, an op's launches and buffers depend on no more than the block on the
  * other side. So a segment takes the time of its pairs of blocks less that of the blocks that two
  * of them share; and while a block runs backward, all is in use that is while it does so in its
- * pair, and what the blocks before that read.
+ * pair, and what the blocks before that read. What is joined where it lies is copied where a block
+ * begins with it and runs forward again, which in a longer segment it need not be.
  */
 export const blockPairs = memoizePerObject(
   () => '',
@@ -56,6 +69,11 @@ export const blockPairs = memoizePerObject(
     const [cuts, heldBytes] = [listCuts(scope, sizes), heldBytesEstimator(scope)]
     // What strides leave out of a tensor depends on all that comes after it.
     const partial = tensorBytes(scope).flatMap((bytes, tensor) => (tensor > 0 && bytes < sizes[tensor - 1]! ? [tensor] : []))
+    const { joinOf } = createPasses(scope, { from: 0, to: graph.nodes.length })('keep')
+    const joinedAt = memoizeByNumber((cut) => {
+      const join = joinOf(cut)
+      return join === undefined ? 0 : joiningNanoseconds(scope, join, cut)
+    })
     const endsOf = memoizeBySpan(graph.nodes.length, ({ from, to }): readonly number[] => [
       from,
       ...cuts.filter((cut) => from < cut && cut < to),
@@ -65,7 +83,14 @@ export const blockPairs = memoizePerObject(
       graph.nodes.length,
       (span) => graph.shard === undefined && endsOf(span).length > 3 && !partial.some((tensor) => span.from < tensor && tensor < span.to)
     )
-    const heldBefore = memoizeBySpan(graph.nodes.length, (span) => heldBytes(span, endsOf(span).slice(0, -2)))
+    const heldBefore = memoize(
+      ({ from, to, recompute, normaliseOnLoad = [] }: Segment) => [from, to, recompute, ...normaliseOnLoad].join(),
+      (segment) => {
+        const ends = endsOf(segment)
+        const parts = ends.slice(0, -2).map((from, place) => ({ from, to: ends[place + 2]! }))
+        return heldBytes(segment, parts)
+      }
+    )
     const partOf = (segment: Segment, from: number, to: number): SegmentEstimate => {
       const inside = (key: 'winograd' | 'slicedWinograd' | 'normaliseOnLoad'): Partial<Segment> => {
         const positions = segment[key]
@@ -79,7 +104,10 @@ export const blockPairs = memoizePerObject(
         const ends = endsOf(segment)
         const timeOf = (place: number, blocks: number): number => partOf(segment, ends[place]!, ends[place + blocks]!).nanoseconds()
         let sum = timeOf(0, 2)
-        for (let place = 1; place < ends.length - 2; place++) sum += timeOf(place, 2) - timeOf(place, 1)
+        for (let place = 1; place < ends.length - 2; place++) {
+          sum += timeOf(place, 2) - timeOf(place, 1)
+          if (segment.recompute) sum -= joinedAt(ends[place]!)
+        }
         return sum
       },
       addedBytes: (segment) => {

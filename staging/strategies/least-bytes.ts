@@ -13,6 +13,7 @@ import { boundaryTensors, isLiveAfter } from '../graph/boundary-tensors'
 import { segmentTiling } from '../graph/tiling'
 import { untiled, type Span } from '../graph/span'
 import { leastWeights } from './sft/least-weights'
+import type { Segment } from '../plans/plan'
 import type { Segmentation } from './strategy'
 
 /** The least that a part has, of an extent in so many; the last one may have a single one. */
@@ -60,11 +61,13 @@ export const readBytesEstimator = (scope: ModelScope): ((span: Span) => ReadByte
   const sizes = tensorBytes(scope)
   const { graph } = scope
   return ({ from, to }) => {
-    const { readsInput } = createPasses(scope, withAllOnLoad(scope, { from, to }))('recompute')
+    const passes = createPasses(scope, withAllOnLoad(scope, { from, to }))
+    const [{ readsInput }, { joinOf }] = [passes('recompute'), passes('keep')]
     const isRead = (tensor: number): boolean => graph.readers[tensor]!.some((reader) => from <= reader && reader < to && readsInput(reader))
     let [all, own, count] = [0, 0, 0]
     for (let tensor = from + 1; tensor <= to; tensor++) {
-      if (!isRead(tensor)) continue
+      // What lies in another tensor is there with that.
+      if (!isRead(tensor) || joinOf(tensor) !== undefined) continue
       all += alignUp(sizes[tensor]!)
       if (isLiveAfter(graph, tensor, to)) continue
       own += alignUp(sizes[tensor]!)
@@ -75,27 +78,42 @@ export const readBytesEstimator = (scope: ModelScope): ((span: Span) => ReadByte
 }
 
 /**
- * Estimates, for positions in a span, the bytes of what the ops before each of them read backward
- * of what the span makes before it: they are there until these ops run backward.
+ * Estimates, for parts of a segment without tiles, the bytes of what the ops before each of them
+ * read backward of what the segment makes before it: they are there until these ops run backward.
  */
-export const heldBytesEstimator = (scope: ModelScope): ((span: Span, positions: readonly number[]) => readonly number[]) => {
+export const heldBytesEstimator = (scope: ModelScope): ((segment: Segment, parts: readonly Span[]) => readonly number[]) => {
   const sizes = tensorBytes(scope)
   const { graph } = scope
   const isWhole = graph.nodes.map(readsWhole)
-  return ({ from, to }, positions) => {
-    const { readsInput } = createPasses(scope, withAllOnLoad(scope, { from, to }))('recompute')
-    const held = positions.map(() => 0)
+  return (segment, parts) => {
+    const { from, to, recompute } = segment
+    const { readsInput, joinOf } = createPasses(scope, segment)(recompute ? 'recompute' : 'keep')
+    /** The tensor in which one lies. */
+    const outermost = (tensor: number): number => {
+      const join = joinOf(tensor)
+      return join === undefined ? tensor : outermost(join + 1)
+    }
+    const held = parts.map(() => new Set<number>())
     for (let tensor = from + 1; tensor < to; tensor++) {
       const reader = graph.readers[tensor]!.find(
         (position) => from <= position && position < to && isWhole[position]! && readsInput(position)
       )
       if (reader === undefined) continue
-      // The op at the position itself runs backward last of those after it.
-      positions.forEach((position, place) => {
-        if (tensor <= position && reader < position + Number(tensor === position)) held[place]! += alignUp(sizes[tensor]!)
+      // The op with which a part begins runs backward last of those after it.
+      parts.forEach((part, place) => {
+        if (tensor <= part.from && reader < part.from + Number(tensor === part.from)) held[place]!.add(outermost(tensor))
       })
     }
-    return held
+    /** Of a tensor that is made after a part begins, what the part itself does not hold. */
+    const outside = (part: Span, tensor: number): number => {
+      if (tensor < part.to || isLiveAfter(graph, tensor, to)) return 0
+      let inside = 0
+      for (let own = part.from + 1; own < part.to; own++) if (outermost(own) === tensor) inside = Math.max(inside, sizes[own]!)
+      return alignUp(sizes[tensor]!) - alignUp(inside)
+    }
+    return parts.map((part, place) =>
+      [...held[place]!].reduce((sum, tensor) => sum + (tensor <= part.from ? alignUp(sizes[tensor]!) : outside(part, tensor)), 0)
+    )
   }
 }
 

@@ -95,6 +95,8 @@ export interface Pass {
   readonly writes: (tensor: number) => boolean
   /** The op that may overwrite a tensor with its own output. */
   readonly inPlaceConsumerOf: (tensor: number) => number | undefined
+  /** The op that joins a tensor to others along the channels, and in whose output it lies. */
+  readonly joinOf: (tensor: number) => number | undefined
   /** Tells whether a rectifier is applied by the op before it. */
   readonly fuses: (position: number) => boolean
   /**

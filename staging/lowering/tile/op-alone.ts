@@ -9,6 +9,7 @@ import { regionExtents } from '../scope/regions'
 import { emitStepBackward } from './backward'
 import type { BackwardTile, BoundGradients } from './bound-gradients'
 import { createStep, runStep } from './forward'
+import { joinedPlace } from './joined-place'
 import { directOutput, inPlaceConsumerIn } from './output-buffers'
 import { parameterTargets } from './parameter-gradients'
 import type { ForwardTile } from './forward-tile'
@@ -33,7 +34,9 @@ const tileBefore = (tilePass: TilePass, position: number): ForwardTile => {
   const place = isLoss(node.op) ? noOperand : (directOutput(tilePass, position) ?? standIn(tilePass, position + 1)).address
   const tileOf = (tensor: number): TileTensor => {
     const tile = standIn(tilePass, tensor)
-    return inPlaceConsumerIn(bound, body, pass, tensor) === position ? { ...tile, address: place } : tile
+    if (inPlaceConsumerIn(bound, body, pass, tensor) === position) return { ...tile, address: place }
+    const joined = pass.joinOf(tensor) === position ? joinedPlace(tilePass, position, place, tensor) : undefined
+    return joined === undefined ? tile : { ...tile, address: joined }
   }
   return {
     ...tilePass,

@@ -8,6 +8,7 @@ import type { TileScope } from '../scope/scope'
 import type { BoundSegment, Pass } from './bound-segment'
 import type { TilePass } from './tile-pass'
 import { reducesSpatially } from './accumulate'
+import { joinedPlace } from './joined-place'
 
 /** The op that overwrites a tile of a tensor: one that reads just what is held of it. */
 export const inPlaceConsumerIn = ({ segment }: BoundSegment, body: Body, pass: Pass, tensor: number): number | undefined => {
@@ -33,7 +34,7 @@ export const directOutput = ({ scope, bound, body, pass }: TilePass, position: n
 
 /**
  * Allocates the output of each op of a tile: a whole tensor itself where that can be, else a
- * buffer, shared by ops that work in place.
+ * buffer, shared by ops that work in place, or with what it is joined to.
  */
 export const createOutputBuffers = (tile: TilePass): ReadonlyMap<number, UnplacedOperand> => {
   const { scope, bound, body, pass } = tile
@@ -44,9 +45,12 @@ export const createOutputBuffers = (tile: TilePass): ReadonlyMap<number, Unplace
     const [node, tensor] = [graph.nodes[position]!, position + 1]
     const direct = directOutput(tile, position)
     const consumer = inPlaceConsumerIn(bound, body, pass, tensor)
+    const join = pass.joinOf(tensor)
+    const joined = join === undefined ? undefined : joinedPlace(tile, join, outputBuffers.get(join + 1)!, tensor)
     if (direct !== undefined) outputBuffers.set(tensor, direct.address)
     else if (isLoss(node.op)) outputBuffers.set(tensor, noOperand)
     else if (consumer !== undefined) outputBuffers.set(tensor, outputBuffers.get(consumer + 1)!)
+    else if (joined !== undefined) outputBuffers.set(tensor, joined)
     else
       outputBuffers.set(
         tensor,

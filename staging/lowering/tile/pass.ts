@@ -1,10 +1,12 @@
-import { isLoss } from '../../graph/graph'
+import { extentsOfTensor, isLoss } from '../../graph/graph'
 import { isLiveAfter } from '../../graph/boundary-tensors'
 import { memoizeByNumber, memoizePerObject } from '../../memoize'
 import type { Span } from '../../graph/span'
+import { fillWholeBlocks, isPlanar } from '../../kernels/layout'
 import type { Segment } from '../../plans/plan'
 import { getNodeLowering } from '../../ops'
 import type { ModelScope } from '../scope/scope'
+import { accumulates } from './accumulate'
 import type { ForwardMode, Pass } from './bound-segment'
 import { normalisedOnLoad, onLoadNormalisations } from './normalise-on-load'
 
@@ -132,6 +134,45 @@ const findInPlaceConsumer = (described: Described, tensor: number): number | und
     : undefined
 }
 
+/** Whether the channels of all inputs of an op that joins them fill whole blocks of its output. */
+const fillBlocks = ({ graph, layouts }: ModelScope, join: number): boolean => {
+  const { inputs, output } = graph.nodes[join]!
+  let first = 0
+  return inputs.every((input) => {
+    const count = extentsOfTensor(graph, input)[1]
+    first += count
+    return fillWholeBlocks(layouts[join + 1]!, output[1], first - count, count)
+  })
+}
+
+/**
+ * The op that joins a tensor to others and in whose output it lies from the start, one image's
+ * channels after the other's, so that nothing is copied, nor kept twice until backward. What others
+ * read too may have to leave before that output is made, but for an output that is joined again:
+ * a dense block (Huang 2017) then grows in one place (Pleiss 2017, section 3).
+ */
+const findJoin = (described: Described, running: ReadonlySet<number>, tensor: number): number | undefined => {
+  const { scope, span, mode } = described
+  const { graph, layouts } = scope
+  if ((mode !== 'keep' && mode !== 'recompute') || tensor <= span.from || leaves(described, tensor)) return undefined
+  const isJoin = (position: number): boolean => getNodeLowering(graph.nodes[position]!).joinsChannels === true
+  const readers = readersInside(described, tensor)
+  const [join, another] = readers.filter(isJoin)
+  if (join === undefined || another !== undefined || !running.has(join)) return undefined
+  if (readers.length > 1 && !isJoin(tensor - 1)) return undefined
+  const { inputs, output } = graph.nodes[join]!
+  const isKept = leaves(described, join + 1) || readersInside(described, join + 1).some((reader) => isReadBackward(described, reader))
+  return isKept &&
+    output[0] === 1 &&
+    isPlanar(layouts[tensor]!) &&
+    layouts[tensor] === layouts[join + 1] &&
+    inputs.indexOf(tensor) === inputs.lastIndexOf(tensor) &&
+    fillBlocks(scope, join) &&
+    !accumulates(graph.nodes[tensor - 1]!)
+    ? join
+    : undefined
+}
+
 const createPass = (described: Described): Pass => {
   const { scope, span, onLoad } = described
   const { nodes } = scope.graph
@@ -149,6 +190,7 @@ const createPass = (described: Described): Pass => {
     isRead: (tensor) => readersInside(described, tensor).some((reader) => runs(reader) || isReadBackward(described, reader)),
     writes: memoizeByNumber((tensor) => writes(described, tensor)),
     inPlaceConsumerOf: memoizeByNumber((tensor) => findInPlaceConsumer(described, tensor)),
+    joinOf: memoizeByNumber((tensor) => findJoin(described, running, tensor)),
     fuses,
     isFusedIntoPrevious: memoizeByNumber((position) => fuses(position) && isDifferentiatedBefore(scope, span, position)),
     normaliserOf: (position) => onLoad.get(position),

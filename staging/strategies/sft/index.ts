@@ -1,7 +1,7 @@
 import type { ModelScope } from '../../lowering/scope/scope'
 import { createPool } from '../../lowering/ir/builder'
 import { createModelScope } from '../../lowering/segment/create-scope'
-import { segmentPasses } from '../../lowering/tile/pass'
+import { createPasses, segmentPasses } from '../../lowering/tile/pass'
 import { isCast } from '../../lowering/scope/parameters'
 import { requestedCheckpoints } from '../../graph/directives'
 import { accumulatesStatistics } from '../../graph/statistics'
@@ -71,6 +71,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
       .slice(from, to)
       .some((both) => both?.weight !== undefined && (both.weight.layout !== both.weight.backwardLayout || isCast(scope, both.weight)))
   const statistics = new Set(graph.nodes.flatMap((node, position) => (accumulatesStatistics(node) ? [position] : [])))
+  const { joinOf } = createPasses(scope, { from: 0, to: end })('keep')
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target, onHost), end]
   const boundaries: Boundaries = {
     tensorBytes,
@@ -80,6 +81,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
     reorders,
     leastWeights: leastWeights(scope),
     readBytes: readBytesEstimator(scope),
+    isJoined: (tensor) => joinOf(tensor) !== undefined,
     runsAgain: (span) => segmentPasses(scope, { ...span, recompute: true }, onHost ?? new Set())('recompute').runs
   }
   const bytes = createOptionBytes(search, boundaries)

@@ -25,6 +25,8 @@ export interface Boundaries {
   /** Bytes of weights and their gradients that backward cannot do without. */
   readonly leastWeights: (span: Span, variant: Variant) => LeastWeights
   readonly readBytes: (span: Span) => ReadBytes
+  /** Whether a tensor lies in what it is joined to, where all is kept. */
+  readonly isJoined: (tensor: number) => boolean
   /** Whether an op runs forward again, in a segment that is computed again. */
   readonly runsAgain: (span: Span) => (position: number) => boolean
 }

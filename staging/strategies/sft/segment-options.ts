@@ -89,7 +89,7 @@ const fastestFirst = (options: readonly (() => SegmentOption | undefined)[]): re
 /**
  * Options for the segment between any two positions; answers are remembered. A segment that is kept
  * whole and spans several positions is left out, `joinSegments` makes it of its parts, but where
- * ranks share rows.
+ * ranks share rows, or where it keeps less than its parts do.
  */
 export const createSegmentOptions = (
   search: Search,
@@ -97,15 +97,20 @@ export const createSegmentOptions = (
   boundaries: Boundaries,
   bytes: OptionBytes
 ): SegmentSearch => {
-  const { onHost, reorders, leastWeights, readBytes, runsAgain } = boundaries
+  const { onHost, reorders, leastWeights, readBytes, runsAgain, isJoined } = boundaries
   const { graph, device, estimate, variants: createVariants } = search
   const end = graph.nodes.length
   const tiled = requestedTiles(graph)
   const { optionOf } = bytes
 
   const wantedIn = (span: Span) => tiled.find(({ from, to }) => from === span.from && to === span.to)
-  const isKeepable = (span: Span): boolean =>
-    graph.shard !== undefined || span.to === end || !positions.some((position) => span.from < position && position < span.to)
+  const isSinglePart = ({ from, to }: Span): boolean => !positions.some((position) => from < position && position < to)
+  /** Whether parts of a segment that is kept share what each would have for itself. */
+  const sharesInside = memoizeBySpan(
+    end,
+    ({ from, to }): boolean => onHost === undefined && positions.some((position) => from < position && position < to && isJoined(position))
+  )
+  const isKeepable = (span: Span): boolean => graph.shard !== undefined || span.to === end || isSinglePart(span) || sharesInside(span)
   const isInRows = (span: Span): boolean => onHost !== undefined && endsOnHost(graph, span, onHost).length > 0
   const gridsOf = memoizeBySpan(end, (span) => candidateGrids(graph, span, isInRows(span)))
 
@@ -174,8 +179,18 @@ export const createSegmentOptions = (
   }
 
   const open = (span: Span): SegmentOptions => {
-    const { isLast, wanted, keepable, variants, reordering, isLimited, inRows, beside, loadings, segmentIn, kept, again, coarsest } =
+    const { isLast, wanted, keepable, variants, reordering, isLimited, inRows, beside, loadings, segmentIn, again, coarsest, ...ways } =
       waysOf(span)
+    const isShared = wanted === undefined && !isLast && boundedByPairs(span) && sharesInside(span)
+    /** Those of many parts by what pairs of blocks tell. */
+    const kept = isShared ? ways.kept.map((exact, variant) => boundedOption(exact, () => keptByPairs(variant))) : ways.kept
+    const keptByPairs = (variant: number): SegmentOption | undefined => {
+      const segment = segmentIn(variants[variant]!, untiled, false)
+      const nanoseconds = blockPairs(search).nanoseconds(segment)
+      if (nanoseconds === undefined) return undefined
+      const addedBytes = lazy(() => blockPairs(search).addedBytes(segment))
+      return { segment, addedBytes, keptBytes: () => leastKeptBytes + readBytes(span).own, nanoseconds: () => nanoseconds }
+    }
     const endBytes = bytes.ends(span)
     const leastKeptBytes = bytes.outputs(span) - bytes.freed(span)
     const byPairs = wanted === undefined && boundedByPairs(span)
@@ -223,7 +238,8 @@ export const createSegmentOptions = (
       option === undefined ? Infinity : beside ? estimate(option.segment)!.nanoseconds() : option.nanoseconds()
     /** No more than the coarsest take. */
     const leastOfCoarsest = (variant: number): number => pairNanoseconds(variant) ?? nanosecondsOf(coarsest[variant]?.())
-    const minNanoseconds = lazy(() => Math.min(...[kept, again].map(([fastest]) => nanosecondsOf(fastest?.()))))
+    // Nothing that is computed again takes less than where it is kept.
+    const minNanoseconds = lazy(() => Math.min(...(isShared ? [kept] : [kept, again]).map(([fastest]) => nanosecondsOf(fastest?.()))))
     return {
       aboutNanoseconds: lazy(() => {
         if (keepable && !isLast) return minNanoseconds()
@@ -242,13 +258,16 @@ export const createSegmentOptions = (
         ...kept
           .slice(0, 1)
           .map((fastest): LeastCost => ({ nanoseconds: nanosecondsOf(fastest()), keptBytes: leastKeptBytes + readBytes(span).own })),
-        ...again.slice(0, 1).map((fastest): LeastCost => ({ nanoseconds: nanosecondsOf(fastest()), keptBytes: leastKeptBytes }))
+        ...again.slice(0, 1).map((fastest): LeastCost => ({
+          nanoseconds: isShared ? leastOfCoarsest(0) : nanosecondsOf(fastest()),
+          keptBytes: leastKeptBytes
+        }))
       ]),
       leastAddedBytes: endBytes,
       leastKeptBytes,
       within: (available, tiledNanoseconds) => {
         if (endBytes > available) return []
-        const [keptWhole, fitting] = [coarsest === kept ? -1 : firstWithin(kept, available), firstWithin(bounded, available)]
+        const [keptWhole, fitting] = [coarsest === ways.kept ? -1 : firstWithin(kept, available), firstWithin(bounded, available)]
         const options: SegmentOption[] = []
         if (keptWhole !== -1) options.push(kept[keptWhole]!()!)
         if (fitting !== -1) options.push(bounded[fitting]!()!)
