@@ -60,7 +60,7 @@ export const forEvaluation = <G extends Graph>(graph: G): G => ({
 })
 
 /** A graph of which no loss is wanted, so that nothing is summed for it. */
-const withoutTarget = <G extends Graph>(graph: G): G => ({
+export const withoutTarget = <G extends Graph>(graph: G): G => ({
   ...graph,
   nodes: graph.nodes.map((node) => (node.overlaps ? { ...node, overlaps: false } : node))
 })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
-import { buildGraph } from '../../staging'
+import { buildGraph, referenceModel, stage, verify } from '../../staging'
 import { onFastDevices } from '../devices'
 import { gradients, type Execution } from '../golden/execute'
 import { must } from '../must'
@@ -78,6 +78,19 @@ test('random losses: the gradient of the image is the change of the loss along i
       assert.ok(Math.abs(along - change) <= 1e-6 * Math.max(1, Math.abs(change)), `${along} along the gradient, ${change} of the loss`)
     }),
     propertyRuns(150)
+  )
+})
+
+test('a net that ends in any loss is evaluated with a target and without one', () => {
+  fc.assert(
+    fc.property(seeds, (seed) => {
+      const draw = drawsOf(seed)
+      const { model, input } = withRandomLoss(draw, randomNet(draw, netKind(seed)))
+      const request = { model, input, device: referenceModel('float32'), source: { kind: 'float' }, strategy: 'plain' } as const
+      for (const objective of [{ kind: 'evaluate' }, { kind: 'evaluate', compares: true }] as const)
+        must(verify(must(stage({ ...request, objective })).program))
+    }),
+    propertyRuns(300)
   )
 })
 

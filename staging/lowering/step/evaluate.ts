@@ -1,4 +1,4 @@
-import { forEvaluation } from '../../ops/build-graph'
+import { forEvaluation, withoutTarget } from '../../ops/build-graph'
 import { hasTarget } from '../../graph/graph'
 import { elementCount } from '../../graph/extents'
 import { createBoundaries } from '../segment/bind'
@@ -17,7 +17,8 @@ import { createPasses } from '../tile/pass'
  */
 export const emitEvaluation = (training: ModelScope, builder: Builder, codes: readonly SegmentCode[]): void => {
   const stepIo = layoutEvaluationIo(training.graph, training.device).offsets
-  const graph = forEvaluation(training.graph)
+  const evaluated = forEvaluation(training.graph)
+  const graph = exportsLoss(training.graph) ? evaluated : withoutTarget(evaluated)
   const scope: ModelScope = { ...training, builder, stepIo, graph, moments: createMoments({ graph, builder }) }
   const loss = graph.nodes[graph.nodes.length - 1]!
   const between = createBoundaries(
