@@ -50,7 +50,8 @@ const sharedText = (title: string, group: OptionTable, options: OptionTable): re
   const taken = all.filter((name) => options[name]?.help === group[name]!.help && isShown(options[name]))
   if (taken.length === 0) return []
   if (taken.length === all.length) return [`all of ${anchor(title)}`]
-  return [`of ${anchor(title)} ${taken.map((name) => `\`${optionFlag(name)}\``).join(', ')}`]
+  const flags = taken.flatMap((name) => [optionFlag(name), ...(options[name]!.refusal === undefined ? [] : [refusalFlag(name)])])
+  return [`of ${anchor(title)} ${flags.map((flag) => `\`${flag}\``).join(', ')}`]
 }
 
 const isShared = (name: string, { help }: Row): boolean => Object.values(groups).some((group) => group[name]?.help === help)

@@ -80,15 +80,22 @@ export const modelOptions = {
   /** A model, the name of a built-in one, or the path of a module whose default export is one. */
   model: argument(
     model,
-    'a built-in name, such as vgg16, resnet50 or deeplabv3plus, or a TypeScript module whose default export is a model'
+    'a built-in name, such as vgg16, resnet50 or deeplabv3plus, or a module in TypeScript or JavaScript whose default export is a model'
   ),
-  /** [B, C, H, W]; the model's own where absent. */
-  input: optional(extents(4, 'BxCxHxW', '1x3x1024x1024'), 'batch, channels, height, width', { otherwise: "the model's own" }),
+  /**
+   * [B, C, H, W]; the model's own where absent. Built-in models have none: `train` takes a batch of
+   * 1 and the extent of `crop`, `gradients` the shape of its batch.
+   */
+  input: optional(extents(4, 'BxCxHxW', '1x3x1024x1024'), 'batch, channels, height, width', {
+    otherwise: "the model's own; of a built-in one, which has none, in train one image of --crop, in gradients the batch's, else required"
+  }),
   /**
    * Number of classes of a built-in model named by its name; where absent what the data say, or the
    * names of classes that the weights have, or 1000.
    */
-  classes: optional(whole(1, maxClasses), 'classes of a built-in model', { otherwise: 'what the data say, or the weights, or 1000' }),
+  classes: optional(whole(1, maxClasses), 'classes of a built-in model', {
+    otherwise: 'what the data say, or names of classes in the weights, or 1000'
+  }),
   /** The end of a built-in model named by its name. */
   head: withDefault(oneOf<Head>('kind', heads), 'end of a built-in model', 'gap'),
   /**
@@ -151,9 +158,12 @@ export const planningOptions = {
   }),
   /**
    * Refuses kernels that round differently than the others: no convolution runs by Winograd's or
-   * Fourier transforms.
+   * Fourier transforms, or normalises on load.
    */
-  exactKernels: optional(flag, 'refuse kernels that round differently: no convolution runs by Winograd or Fourier transforms')
+  exactKernels: optional(
+    flag,
+    'refuse kernels that round differently: no convolution runs by Winograd or Fourier transforms, nor normalises on load'
+  )
 }
 
 /** Within how much memory, and by what decisions. */

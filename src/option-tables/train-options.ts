@@ -95,10 +95,13 @@ export const trainOptions = {
   ...measureOption,
   ...optimizerOptions,
   /**
-   * A folder with one folder of images a class, a CSV file of `path,label` or `path,mask` rows, or
-   * what `readDataset` made of either.
+   * A folder with one folder of images a class, or with one of images and one of masks, a CSV file,
+   * or what `readDataset` made of either.
    */
-  data: required(data, 'a CSV of path,label or path,mask rows, or a folder with one folder of images a class'),
+  data: required(
+    data,
+    'a CSV file (docs/labels.md), a folder with one folder of images a class, or one with a folder of images and one of masks'
+  ),
   ...dataOptions,
   /** Whether every image is read whole and decoded before anything is planned. */
   checkData: withDefault(flag, 'read every image whole before anything else, to find those that are damaged', false),

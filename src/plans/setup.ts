@@ -44,7 +44,7 @@ export interface Setup {
   readonly threads?: number
   /**
    * No kernels that round differently than the others: no convolution runs by Winograd or Fourier
-   * transforms.
+   * transforms, or normalises on load.
    */
   readonly exactKernels?: true
   /**
