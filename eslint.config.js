@@ -9,7 +9,7 @@ const mayImport = {
   native: ['staging'],
   models: ['dsl'],
   src: ['dsl', 'staging', 'native', 'models'],
-  examples: ['dsl', 'staging', 'native', 'models', 'src'],
+  examples: ['dsl', 'staging', 'native', 'src'],
   bench: ['dsl', 'staging', 'native', 'models', 'src'],
   test: ['dsl', 'staging', 'native', 'models', 'src', 'examples', 'bench']
 }
@@ -48,8 +48,8 @@ const srcMayImport = {
     'weights'
   ],
   tracking: ['failure', 'files', 'images', 'results', 'training'],
-  results: ['failure', 'files', 'images', 'tasks', 'text'],
-  predicting: ['failure', 'files', 'images', 'model', 'numbers', 'plans', 'results', 'running', 'tasks', 'weights'],
+  results: ['failure', 'files', 'images'],
+  predicting: ['failure', 'files', 'images', 'model', 'numbers', 'plans', 'results', 'running', 'weights'],
   'option-tables': ['failure', 'images', 'model', 'options', 'plans', 'results', 'text', 'training', 'weights'],
   commands: [
     'failure',
@@ -97,7 +97,6 @@ const stagingMayImport = {
     'graph',
     'kernels',
     'lowering/ir',
-    'lowering/placement',
     'lowering/scope',
     'lowering/segment',
     'lowering/tile',
