@@ -1,4 +1,4 @@
-// The points of Winograd's F(4x4, 3x3) and F(6x6, 3x3) (Lavin and Gray 2015, arXiv 1509.09308), and
+// The points of Winograd's F(4x4, 3x3) and F(6x6, 3x3) (Lavin 2016), and
 // the matrices that transforms along an axis multiply by (Toom and Cook). `Largest` is how many
 // results a whole tile has along an axis, 4 or 6. Tiles of fewer leave out the points that come
 // last but infinity; their transforms of pixels make up for it, so that those of taps are the same.
