@@ -124,6 +124,9 @@ const chooseBest = (
   const needed = hostBudget === undefined ? undefined : search.leastHost(budget)
   if (needed !== undefined) return E.left(hostBudgetError(graph, planner, hostBudget!, needed))
   const least = search.least()
+  // With so little on the host no budget of the device is enough.
+  const neededAtAll = hostBudget === undefined || least !== undefined ? undefined : search.leastHost(unlimitedBytes)
+  if (neededAtAll !== undefined) return E.left(hostBudgetError(graph, planner, hostBudget!, neededAtAll))
   return E.left(
     least === undefined && search.refusedKernel() !== undefined
       ? makeRefusalError(graph, device, planner)

@@ -271,6 +271,12 @@ test('a host budget that is too small is refused with what would do', () => {
     refused(request('greedy', { budget: { bytes: 4096 }, hostBudget: { bytes: 1000 } })),
     /does not fit the budget of 4096 bytes/
   )
+  // It always moves something, so that no budget of the device does.
+  for (const bytes of [1, plainPeak])
+    assert.match(
+      refused(request('vdnn-conv', { budget: { bytes }, hostBudget: { bytes: 0 } })),
+      /does not fit the host budget of 0 bytes: strategy vdnn-conv needs at least \d+ bytes/
+    )
 })
 
 test('given stays that cannot be are refused with the tensor and the reason', () => {
