@@ -5,13 +5,16 @@ import { loadGeoTiff } from './load-geotiff'
 import { type Elements, type Samples, asBytes, newElements } from './samples'
 import type { ImageLevel } from './tiff-levels'
 
-/** What holds nothing, and what is no number, is read as 0. */
+/**
+ * What holds nothing, and what is no number, is read as 0; of floats as -0, by which the measure
+ * of means tells it from a 0 of the file.
+ */
 const clearNoData = (elements: Elements, { noData, elementType }: Samples): void => {
   const isFloat = elementType === 'float32'
   if (noData === undefined && !isFloat) return
   // The file's sample is the nearest float32 of the number in its text.
   const absent = noData === undefined ? NaN : isFloat ? Math.fround(noData) : noData
-  for (let at = 0; at < elements.length; at += 1) if (elements[at] === absent || Number.isNaN(elements[at])) elements[at] = 0
+  for (let at = 0; at < elements.length; at += 1) if (elements[at] === absent || Number.isNaN(elements[at])) elements[at] = -0
 }
 
 /** The image of a directory, which may lie below a page. */

@@ -30,13 +30,20 @@ interface Sums {
 /** Values of uint8 count from 0 to 1, as kernels load them. */
 const pixelScale = ({ elementType }: ImageSource): number => (elementType === 'uint8' ? 1 / 255 : 1)
 
-/** Pixels of which every channel is 0, as what holds nothing is read, are left out. */
+/**
+ * Pixels of which every channel is 0, as what holds nothing is read, are left out. Floats may be 0
+ * without a value that says so, but what is no number is -0.
+ */
 const addPixels = (sums: Sums, source: ImageSource, bytes: Uint8Array): void => {
   const { channels } = source
+  const isTold = source.header.samples.noData !== undefined
   const [elements, scale] = [asElements(source.elementType, bytes), pixelScale(source)]
   for (let pixel = 0; pixel < elements.length; pixel += channels) {
-    let isNothing = source.header.samples.noData !== undefined
-    for (let channel = 0; isNothing && channel < channels; channel += 1) isNothing = elements[pixel + channel] === 0
+    let isNothing = isTold || source.elementType === 'float32'
+    for (let channel = 0; isNothing && channel < channels; channel += 1) {
+      const value = elements[pixel + channel]
+      isNothing = isTold ? value === 0 : Object.is(value, -0)
+    }
     if (isNothing) continue
     sums.count += 1
     for (let channel = 0; channel < channels; channel += 1) {

@@ -176,6 +176,20 @@ test('a channel of one value has no deviation, whatever rounding leaves of it, a
   assert.match((await failureOf(measured(nothing))).message, /^no pixel that counts was found where images were looked at/)
 })
 
+test('floats that are no number in any band are left out of the measure, with a nodata tag or without; zeros count', async () => {
+  const side = 64
+  const measured = async (fill: number, tags: TiledTiffOptions['tags'] = []) => {
+    const elements = Float32Array.from({ length: 2 * side * side }, (_, index) => (index < side * side ? fill : 10 + (index % 4)))
+    writeTiledTiff(at('no-number.tif'), [{ height: side, width: side, pixels: asBytes(elements) }], {
+      ...{ tile: side, channels: 2, elementType: 'float32', tags }
+    })
+    return (await valueOf(measureNormalisation([at('no-number.tif')], undefined, { level: 0 }, 2))).mean
+  }
+  assert.equal(await measured(NaN), [11, 12])
+  assert.equal(await measured(NaN, [noDataTag('-9999')]), [11, 12])
+  assert.equal(await measured(0), [5.5, 6])
+})
+
 test('float32 trains to finite losses by window and larger than the bytes of crops', async () => {
   await writeData('float32')
   const { loss } = await losses({ data: at('data.csv'), bands: [1, 2, 3, 4] })
