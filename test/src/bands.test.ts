@@ -190,6 +190,17 @@ test('floats that are no number in any band are left out of the measure, with a 
   assert.equal(await measured(0), [5.5, 6])
 })
 
+test('an image of values that are not finite is named where it is measured', async () => {
+  for (const value of [Infinity, -Infinity]) {
+    write('infinite.tif', 'float32', 2, {}, value)
+    const { message } = await failureOf(measureNormalisation([at('infinite.tif')], undefined, { level: 0 }, 2))
+    assert.match(
+      message,
+      /^channel 1 of the image .*infinite\.tif has values that are not finite, of which no mean can be measured: store it anew, with NaN in their place, or leave it out$/
+    )
+  }
+})
+
 test('float32 trains to finite losses by window and larger than the bytes of crops', async () => {
   await writeData('float32')
   const { loss } = await losses({ data: at('data.csv'), bands: [1, 2, 3, 4] })
