@@ -1,26 +1,24 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { hasTarget, countLabels, type Graph, type Node, withClassWeights } from '../../staging'
+import { type Graph, withClassWeights } from '../../staging'
 import { type Failure, type Outcome, clause, inputFailure } from '../failure'
 import { ignoredLabel } from '../images/class-list'
 import { type Dataset, checkLabels, labelKind, listMasks } from '../images/dataset'
-import { type LabelKind, labelNames } from '../images/labels'
 import { largestClass } from '../images/masks'
 import type { Extent2 } from '../images/resolution'
 import type { SeenImage } from '../images/image-notices'
 import { maxSteps } from '../options/limits'
 import { present } from '../options/present'
-import { checkScoreExtent } from '../running/pixel-loss'
 import { alternatives } from '../text/alternatives'
 import { measureFirst } from '../plans/measure-first'
 import { type Planned, type SetupGraph, buildSetupGraph, imageNetSource, planNetwork } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
 import { tap } from '../tasks/tap'
 import { measuresByKind } from './best'
+import { countLossClasses } from './loss-classes'
 import { cropCacheBytes, minExtent } from './image-loader'
 import { checkImages } from './check-images'
-import { mostChannels } from '../images/samples'
 import { notifyOnce } from '../images/unread'
 import { type InputChannels, findInputChannels, trainedChannels } from './input-channels'
 import { countLabelsByClass, resolveClassWeights, hasRowWeights } from './class-weights'
@@ -37,47 +35,6 @@ import { restoreState } from './state'
 import type { TrainingRecord } from './record'
 import { type Split, splitForValidation } from './validation-split'
 import { type MaskValidation, checkValidateOn, planMaskValidation, tellUncompared } from './mask-validation'
-
-/** What a model must end in for labels of a kind, and whether it does. */
-const requiredEnd = (kind: LabelKind | undefined, loss: Node, { classes }: Dataset): readonly [wanted: string, isThere: boolean] => {
-  const [, channels, height, width] = loss.input
-  switch (kind) {
-    case 'mask':
-      return ['scores of each class for every pixel, which masks train; end it in [B, classes, H, W]', hasTarget(loss, 'pixel-labels')]
-    case 'class-set':
-    case 'values':
-      return [
-        `${classes} ${kind === 'values' ? 'values' : 'scores'} an image and a loss of numbers, which ${labelNames[kind]} train; end it in [B, ${classes}], and give --loss ${kind === 'values' ? 'mean-squared-error' : 'binary-cross-entropy'}`,
-        hasTarget(loss, 'values') && channels === classes && height * width === 1
-      ]
-    default:
-      return [
-        'scores of one class an image, which labelled images train; end it in [B, classes]',
-        hasTarget(loss, 'labels') && height * width === 1
-      ]
-  }
-}
-
-/**
- * Classes that the loss tells apart, or a sentence where the model cannot be trained on such labels
- * of images.
- */
-const countLossClasses = (graph: Graph, { training }: Split): E.Either<Failure, number> => {
-  const { nodes, input, model } = graph
-  const loss = nodes.at(-1)!
-  const kind = labelKind(training)
-  if ((kind === undefined || kind === 'class') && hasTarget(loss, 'values'))
-    return E.left(
-      inputFailure(
-        `the loss of ${model} compares numbers, and the images have a class each: leave --loss out, or give numbers (docs/labels.md)`
-      )
-    )
-  const [wanted, isThere] = requiredEnd(kind, loss, training)
-  if (!isThere) return E.left(inputFailure(`${model} does not end in ${wanted}`))
-  return input[1] <= mostChannels
-    ? E.map(() => countLabels(loss))(checkScoreExtent(graph))
-    : E.left(inputFailure(`images are read with ${mostChannels} channels at most but the input of ${model} has ${input[1]}`))
-}
 
 /** The state from which a training goes on. */
 export interface Resumed {
@@ -237,7 +194,7 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
       )
     ),
     TE.bind('unweighted', ({ split }) => TE.fromEither(buildSetupGraph(setup, objectiveFor(asked, split), imageNetSource))),
-    TE.bind('classes', ({ unweighted, split }) => TE.fromEither(countLossClasses(unweighted.graph, split))),
+    TE.bind('classes', ({ unweighted, split }) => TE.fromEither(countLossClasses(unweighted.graph, split, options.classNames?.names))),
     TE.chainFirstEitherK(({ classes, split: { training, validation } }) =>
       E.traverseArray(checkLabels(classes))(validation === undefined ? [training] : [training, validation])
     ),

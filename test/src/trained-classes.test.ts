@@ -8,6 +8,7 @@ import { conv2d, globalAvgPool, linear, model, relu, type Model } from '../../ds
 import { type PredictOptions, predict, train } from '../../src'
 import { tilefold } from './command-line'
 import { noise, writeColours } from './example-images'
+import { writePng } from './image-files'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
@@ -82,6 +83,15 @@ test('a network with more classes than the weights is refused by their number, o
     'the weights are of 2 classes, but the model has 5: give the model that they are of (a built-in one with --classes 2)'
   )
   assert.is(await refused({ classNames: 'x,y' }), '--class-names names 2 classes, but the model has 5')
+})
+
+test('training on masks of pixels refuses names of more or fewer classes than the network has', async () => {
+  writePng(at('mask.png'), new Uint8Array(side * side), { height: side, width: side, bitDepth: 8 })
+  writeFileSync(at('masked.csv'), 'path,mask\nclasses/normal/0.png,mask.png\n')
+  for (const classNames of ['x', 'x,y,z']) {
+    const { message } = await failureOf(train({ ...common, model: segmenting, data: at('masked.csv'), steps: 1, classNames }))
+    assert.is(message, `--class-names names ${classNames.split(',').length} classes, but the model has 2`)
+  }
 })
 
 test('a built-in network has as many classes as the weights name, unless told', async () => {

@@ -1,0 +1,66 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import { type Graph, type Node, countLabels, hasTarget } from '../../staging'
+import { type Failure, inputFailure } from '../failure'
+import { type Dataset, labelKind, listMasks } from '../images/dataset'
+import { type LabelKind, labelNames } from '../images/labels'
+import { mostChannels } from '../images/samples'
+import { checkScoreExtent } from '../running/pixel-loss'
+import type { Split } from './validation-split'
+
+/** What a model must end in for labels of a kind, and whether it does. */
+const requiredEnd = (kind: LabelKind | undefined, loss: Node, { classes }: Dataset): readonly [wanted: string, isThere: boolean] => {
+  const [, channels, height, width] = loss.input
+  switch (kind) {
+    case 'mask':
+      return ['scores of each class for every pixel, which masks train; end it in [B, classes, H, W]', hasTarget(loss, 'pixel-labels')]
+    case 'class-set':
+    case 'values':
+      return [
+        `${classes} ${kind === 'values' ? 'values' : 'scores'} an image and a loss of numbers, which ${labelNames[kind]} train; end it in [B, ${classes}], and give --loss ${kind === 'values' ? 'mean-squared-error' : 'binary-cross-entropy'}`,
+        hasTarget(loss, 'values') && channels === classes && height * width === 1
+      ]
+    default:
+      return [
+        'scores of one class an image, which labelled images train; end it in [B, classes]',
+        hasTarget(loss, 'labels') && height * width === 1
+      ]
+  }
+}
+
+/** Names do nothing for masks of pixels but to be kept in the weights, where they must be all. */
+const checkNames =
+  (names: readonly string[] | undefined, training: Dataset, channels: number) =>
+  (classes: number): E.Either<Failure, number> => {
+    const masks = listMasks(training)
+    const isNamed = names !== undefined && masks.length > 0 && masks.every(({ annotation }) => annotation === undefined)
+    // One channel scores two classes, and may have one name or two.
+    return !isNamed || [channels, classes].includes(names.length)
+      ? E.right(classes)
+      : E.left(inputFailure(`--class-names names ${names.length} classes, but the model has ${classes}`))
+  }
+
+/**
+ * Classes that the loss tells apart, or a sentence where the model cannot be trained on such labels
+ * of images, or by such names of classes.
+ */
+export const countLossClasses = (graph: Graph, { training }: Split, names: readonly string[] | undefined): E.Either<Failure, number> => {
+  const { nodes, input, model } = graph
+  const loss = nodes.at(-1)!
+  const kind = labelKind(training)
+  if ((kind === undefined || kind === 'class') && hasTarget(loss, 'values'))
+    return E.left(
+      inputFailure(
+        `the loss of ${model} compares numbers, and the images have a class each: leave --loss out, or give numbers (docs/labels.md)`
+      )
+    )
+  const [wanted, isThere] = requiredEnd(kind, loss, training)
+  if (!isThere) return E.left(inputFailure(`${model} does not end in ${wanted}`))
+  return input[1] <= mostChannels
+    ? pipe(
+        checkScoreExtent(graph),
+        E.map(() => countLabels(loss)),
+        E.chain(checkNames(names, training, loss.input[1]))
+      )
+    : E.left(inputFailure(`images are read with ${mostChannels} channels at most but the input of ${model} has ${input[1]}`))
+}
