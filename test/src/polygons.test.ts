@@ -18,7 +18,7 @@ import { type Corner, box, closed, collection, feature } from './geojson'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
 import { temporaryFolder } from './temporary-folder'
-import { writeTiledTiff } from './tiled-tiff'
+import { type Field, writeTiledTiff } from './tiled-tiff'
 
 const folder = temporaryFolder()
 const at = (...names: readonly string[]): string => join(folder, ...names)
@@ -375,6 +375,28 @@ for (const [name, text, sentence, options] of rejected)
     assert.is(failure.code, 'input')
     assert.match(failure.message, sentence)
   })
+
+test('polygons in longitude and latitude are refused where the image lies on the ground; those of pixels are read there', async () => {
+  const tags: readonly Field[] = [
+    [33550, 12, [10, 10, 0]],
+    [33922, 12, [0, 0, 0, 500_000, 5_800_000, 0]]
+  ]
+  const image = { height, width, pixels: new Uint8Array(3 * height * width) }
+  const readAt = async (polygon: readonly Corner[], placed: readonly Field[]) => {
+    writeTiledTiff(at('ground.tif'), [image], { tile: 16, channels: 3, tags: placed })
+    writeFileSync(at('ground.json'), collection(feature('x', polygon)))
+    writeFileSync(at('ground.csv'), 'path,mask\nground.tif,ground.json\n')
+    return readDataset(at('ground.csv'))
+  }
+  const globe = box(4.8912, 52.3731, 4.8954, 52.3792)
+  for (const polygon of [globe, box(-70.25, -33.5, -70.125, -33.25)])
+    assert.match(
+      (await failureOf(await readAt(polygon, tags))).message,
+      /ground\.json: each polygon is smaller than a pixel of its image, which lies on the ground, as in longitude and latitude: store places in pixels/
+    )
+  await valueOf(await readAt(box(2.25, 3.5, 12.75, 9.5), tags))
+  await valueOf(await readAt(globe, []))
+})
 
 test('annotations that are absent are named', async () => {
   assert.match(
