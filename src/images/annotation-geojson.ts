@@ -20,7 +20,8 @@ const lineCodec = predicateCodec<readonly Position[]>(
 )
 
 const polygonCodec = t.readonlyArray(lineCodec)
-const geometryCodec = t.type({ type: t.string })
+/** A feature may have no place: null (RFC 7946, 3.2). */
+const geometryCodec = t.union([t.type({ type: t.string }), t.null])
 const areaCodec = t.type({ coordinates: polygonCodec })
 const areasCodec = t.type({ coordinates: t.readonlyArray(polygonCodec) })
 /** QuPath 0.4 and later lists the names of a class that is derived of others. */
@@ -36,7 +37,8 @@ const withoutArea: readonly string[] = ['Point', 'MultiPoint', 'LineString', 'Mu
 /** The last position is the first again. */
 const toRing = (line: readonly Position[]): Ring => Float64Array.from(line.slice(0, -1).flatMap(([x, y]) => [x, y]))
 
-const decodeAreas = (geometry: { readonly type: string }): E.Either<string, readonly (readonly (readonly Position[])[])[]> => {
+const decodeAreas = (geometry: t.TypeOf<typeof geometryCodec>): E.Either<string, readonly (readonly (readonly Position[])[])[]> => {
+  if (geometry === null) return E.right([])
   if (geometry.type === 'Polygon')
     return E.map(({ coordinates }: t.TypeOf<typeof areaCodec>) => [coordinates])(decodeAs('polygon', areaCodec)(geometry))
   if (geometry.type === 'MultiPolygon')
@@ -80,9 +82,8 @@ const decodeFeatures = (value: unknown): E.Either<string, readonly unknown[]> =>
 
 /**
  * The polygons of GeoJSON (RFC 7946) in pixels, as QuPath exports: a class is
- * `properties.classification.name`, or its `names` as QuPath shows them, `Tumor: Positive`. Points
- * and lines mark nothing. Left is what is wrong with which
- * feature.
+ * `properties.classification.name`, or its `names` as QuPath shows them, `Tumor: Positive`. Points,
+ * lines and features without a geometry mark nothing. Left is what is wrong with which feature.
  */
 export const decodeGeoJson = (text: string): E.Either<string, readonly DrawnPolygon[]> =>
   pipe(

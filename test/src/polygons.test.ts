@@ -206,6 +206,7 @@ test('the same polygons from GeoJSON, ASAP and ImageScope', () => {
     cornersOf(decodeGeoJson(collection({ type: 'Feature', geometry: { type: 'Point', coordinates: [1, 2] }, properties: {} }))),
     []
   )
+  assert.equal(cornersOf(decodeGeoJson(collection({ type: 'Feature', geometry: null, properties: {} }))), [])
 })
 
 const pixels = noise(height * width * 3, 3)
