@@ -88,7 +88,17 @@ const planWholeImages = (
     TE.orElse((failure) => {
       if (failure.code !== 'budget' && failure.code !== 'input') return TE.left(failure)
       // Crops have neither a table nor areas under curves.
-      if (validateOn === 'image' || perImage !== undefined || bestBy === 'auc') return TE.left({ ...failure, code: 'input' })
+      const ofWhole = [
+        ...(validateOn === 'image' ? ['--validate-on image'] : []),
+        ...(perImage === undefined ? [] : ['--per-image']),
+        ...(bestBy === 'auc' ? ['--best-by auc'] : [])
+      ]
+      if (ofWhole.length > 0)
+        return TE.left(
+          inputFailure(
+            `${failure.message}: leave out ${ofWhole.join(' and ')}, so that the crop in the middle of each is validated in its place`
+          )
+        )
       const remedy =
         failure.code === 'budget'
           ? 'a larger --budget, or --validate-on crop'

@@ -171,9 +171,16 @@ test('a network that reads the whole image for each pixel is validated on crops 
       .reduce((sum, count) => sum + count, 0),
     3 * 24 * 16
   )
-  const { code, message } = await failureOf(train({ ...options, ...wide, steps: 1, validateOn: 'image' }))
-  assert.is(code, 'input')
-  assert.match(message, /cannot be validated whole/)
+  for (const [asked, named] of [
+    [{ validateOn: 'image' }, '--validate-on image'],
+    [{ perImage: at('wide.csv') }, '--per-image'],
+    [{ perImage: at('wide.csv'), bestBy: 'auc', best: at('wide') }, '--per-image and --best-by auc']
+  ] as const) {
+    const { code, message } = await failureOf(train({ ...options, ...wide, steps: 1, ...asked }))
+    assert.is(code, 'input')
+    assert.match(message, /^images of 160x144 cannot be validated whole within/)
+    assert.ok(message.endsWith(`: leave out ${named}, so that the crop in the middle of each is validated in its place`), message)
+  }
 })
 
 test('an image that is smaller than what a score reads is validated whole too, as predict sees it', async () => {
