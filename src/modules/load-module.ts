@@ -24,16 +24,27 @@ const defaultExport = (loaded: unknown): unknown => {
   return isNothing ? undefined : value
 }
 
-/** Returns the reason of what was thrown in a module or, with its place, on reading one. */
-const loadReason = (thrown: unknown): string => {
+/** Returns the file that a module could not read, other than itself. */
+const findReadFile = (name: string, thrown: unknown): string | undefined => {
+  const { path } = (thrown instanceof Error ? thrown : {}) as NodeJS.ErrnoException
+  return path === resolve(name) ? undefined : path
+}
+
+/**
+ * Returns the reason of what was thrown in a module or, with its place, on reading it or another
+ * file.
+ */
+const loadReason = (name: string, thrown: unknown): string => {
   const [, fault, place] = /^ParseError: (.*?)\s*\n\s*(.*?)\s*$/.exec(thrown instanceof Error ? thrown.message : '') ?? []
-  return fault === undefined ? errorReason(thrown) : `${place}: ${fault}`
+  if (fault !== undefined) return `${place}: ${fault}`
+  const file = findReadFile(name, thrown)
+  return file === undefined ? errorReason(thrown) : `${file}: ${errorReason(thrown)}`
 }
 
 const loadFailure =
   (name: string) =>
   (thrown: unknown): Failure =>
-    inputFailure(`the module ${name} cannot be loaded: ${loadReason(thrown)}`)
+    inputFailure(`the module ${name} cannot be loaded: ${loadReason(name, thrown)}`)
 
 /** Compiler options where an author has no tsconfig.json: modules as what runs them takes them. */
 const usualOptions = {

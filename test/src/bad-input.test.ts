@@ -81,6 +81,7 @@ test.before(async () => {
   writeFileSync(at('no-layers.js'), "exports.default = { name: 'm', input: [1, 3, 8, 8], layers: [{ op: 'conv3d', args: {} }] }\n")
   writeFileSync(at('no-model.ts'), 'export default 3\n')
   writeFileSync(at('throws.ts'), "throw new Error('not today')\n")
+  writeFileSync(at('reads.ts'), "require('node:fs').readFileSync('not-there.json')\n")
   writeFileSync(at('unfinished.mjs'), 'export default {\n  name: }\n')
   writeFileSync(at('module.js'), `import { relu } from ${dsl.replace(/"$/, '/index.ts"')}\nexport default { name: 'm', layers: [relu] }\n`)
   writeFileSync(at('ends.js'), 'process.exit(0)\n')
@@ -124,6 +125,12 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
   ],
   ['a module whose layers are none', ['plan', at('no-layers.js')], 2, /^the default export of .*no-layers\.js is not a model/],
   ['a module that exports no model', ['plan', at('no-model.ts')], 2, /^the default export of .*no-model\.ts is not a model/],
+  [
+    'a module that reads a file that is absent',
+    ['plan', at('reads.ts')],
+    2,
+    /^the module .*reads\.ts cannot be loaded: not-there\.json: no such file or directory\.$/m
+  ],
   ['a module that throws', ['plan', at('throws.ts')], 2, /^the module .*throws\.ts cannot be loaded: not today/],
   ['an ECMAScript module in JavaScript, which is loaded', ['plan', at('module.js')], 2, /^m has no input of its own: give --input/],
   [
