@@ -7,7 +7,7 @@ export { operations, maxExpressionSteps, operandCount, type Expression, type Exp
 export { createStepList } from './expression/steps'
 export { flatLayers, type FlatLayer } from './flat/flat-layers'
 export { layerText } from './flat/layer-text'
-export { validateOptionNames } from './option-names'
+export { listKnownOptions, validateOptionNames } from './option-names'
 export type { PlanGrid, PlanPlacement, PlanSegment, PlanShards, PlanSwapInterval } from './plan/plan'
 export { planStrategies, type PlanFigures, type PlanFileSegment, type PlanStrategy } from './plan/plan-file'
 export { earlierNames } from './plan/earlier-names'

@@ -38,8 +38,10 @@ const meanings = {
   p: 'rate'
 } as const
 
-const listKnownOptions = (of: keyof CheckedArguments): readonly string[] =>
+/** Returns the names of the options that a layer takes. */
+export const listKnownOptions = (of: keyof CheckedArguments): readonly string[] =>
   of === 'tile' ? allDims : opRecords[of].options.map(([option]) => option)
+
 const plain = (name: string): string => name.replaceAll('_', '').toLowerCase()
 
 /**

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type * as t from 'io-ts'
 import type { AnyLayer, Layers, Model } from '../../dsl'
-import { validateOptionNames, type OpArguments } from '../../dsl/internal'
+import { listKnownOptions, validateOptionNames, type OpArguments } from '../../dsl/internal'
 import { suggestion } from '../../staging/decoding/close-name'
 import { decodeAs, formatValue } from '../../staging/decoding/decode'
 import { strictObject } from '../../staging/decoding/strict-object'
@@ -113,11 +113,20 @@ const held = (walk: Walk, place: string, op: string, args: Held): Decoded | unde
   }
 }
 
+type Leaf = keyof OpArguments | 'tile' | 'checkpoint'
+
+/** PyTorch takes the first ones without their names. */
+const optionsFault = (op: Leaf, args: unknown): string => {
+  const [option] = op === 'checkpoint' ? [] : listKnownOptions(op)
+  const remedy = option === undefined ? 'leave them out' : `give an object, such as ${op}({ ${option}: ${formatValue(args)} })`
+  return `the options of ${op} are ${formatValue(args)}: ${remedy}`
+}
+
 const leaf = (place: string, op: string, args: unknown): Decoded => {
   const codec = Object.hasOwn(names, op) ? names[op] : undefined
   if (codec === undefined) return E.left(`${place}: there is no layer ${formatValue(op)}${suggestion(op, known)}`)
   if (args === undefined) return E.left(`${place}: ${op} is called without its options`)
-  if (typeof args !== 'object' || args === null) return E.left(`${place}: the options of ${op} are ${formatValue(args)}`)
+  if (typeof args !== 'object' || args === null) return E.left(`${place}: ${optionsFault(op as Leaf, args)}`)
   const unknown = op === 'checkpoint' ? undefined : validateOptionNames(op as keyof OpArguments | 'tile', args)
   if (unknown !== undefined) return E.left(`${place}: ${unknown}`)
   return E.bimap(

@@ -291,6 +291,11 @@ test('models that are none say where', async () => {
   const cases: readonly (readonly [layers: unknown, sentence: RegExp])[] = [
     [[relu, batchNorm], /^model: layers\[1\] is the function batchNorm, not a layer; call it, as in batchNorm\(\)$/],
     [[relu, seq('features', [relu, anything() as never])], /^model: layers\[1\]\.layers\[1\]: conv2d: out is missing$/],
+    [
+      [{ op: 'dropout', args: 0.5 }],
+      /^model: layers\[0\]: the options of dropout are 0\.5: give an object, such as dropout\(\{ rate: 0\.5 \}\)$/
+    ],
+    [[{ op: 'relu', args: 3 }], /^model: layers\[0\]: the options of relu are 3: leave them out$/],
     [[{ op: 'hardswish', args: {} }], /^model: layers\[0\]: there is no layer "hardswish"$/],
     [
       [named('first', { op: 'batchnorm', args: {} } as never)],
