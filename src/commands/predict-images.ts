@@ -19,7 +19,7 @@ import { type ListedImage, listImages } from '../predicting/listed-images'
 import { type PlannedPrediction, planForward, planPrediction, planScores } from '../predicting/plan-images'
 import { countPredictedClasses, makePixelScores } from '../predicting/pixel-scores'
 import { type PredictedKind, predictedKind, makePrediction } from '../predicting/prediction'
-import { type Wanted, checkFormats, checkKind, checkResultPaths, listResultFiles } from '../predicting/result-files'
+import { type Wanted, checkFormats, checkKind, checkResultNames, checkResultPaths, listResultFiles } from '../predicting/result-files'
 import { type Opened, type PredictedImage, runImages } from '../predicting/run-images'
 import { findClassIndex, resolveClassNames } from '../results/class-names'
 import { type ClassMapOptions, writeClasses } from '../results/class-map'
@@ -240,6 +240,7 @@ export const predictImages = (options: DecodedPredictOptions, ranks?: Ranks): Ou
   return pipe(
     listWantedImages(options),
     TE.bindTo('listed'),
+    TE.chainFirstEitherK(({ listed }) => checkResultNames(wanted, listed)),
     TE.let('files', ({ listed }) => listed.flatMap((image) => listResultFiles(wanted, image))),
     TE.chainFirstEitherK(({ files }) => checkFormats(wanted, files)),
     TE.bind('prepared', ({ listed, files }) =>

@@ -32,6 +32,19 @@ export const listResultFiles = ({ out, isList, formats }: Wanted, { name }: List
   return isList ? formats.map((format) => join(out, `${stem}.${format}`)) : [out]
 }
 
+/** Refuses images whose names differ in their endings alone, which their results do not have. */
+export const checkResultNames = (wanted: Wanted, images: readonly ListedImage[]): E.Either<Failure, void> => {
+  const imageOf = new Map<string, string>()
+  for (const image of images)
+    for (const file of listResultFiles(wanted, image)) {
+      const other = imageOf.get(file) ?? image.path
+      if (other !== image.path)
+        return E.left(inputFailure(`${other} and ${image.path} would both be written to ${file}: rename one, or predict it by itself`))
+      imageOf.set(file, image.path)
+    }
+  return E.right(undefined)
+}
+
 /** Checks, before long work, that the name says a format and that files can be written there. */
 export const checkResultPaths = ({ out, isList }: Wanted, files: readonly string[]): Outcome<void> => {
   if (out === undefined) return TE.right(undefined)

@@ -144,6 +144,9 @@ test('a bad image ends the run, or is left out and counted', async () => {
 test('what cannot be is refused in a sentence', async () => {
   mkdirSync(at('empty'))
   writeFileSync(at('gap.csv'), 'path,case\nimages/a.png,1\n,2\n')
+  writeFileSync(at('endings.csv'), 'alike/a.png\nalike/a.jpg\n')
+  mkdirSync(at('alike'))
+  for (const name of ['a.png', 'a.jpg']) writeFileSync(at(`alike/${name}`), readFileSync(at('images/a.png')))
   writeFileSync(at('twice.csv'), 'images/a.png\nimages/a.png\n')
   for (const [options, sentence] of [
     [{ ...scoring }, /^image is missing: give one, or with --data a folder of images or a CSV file of their paths$/],
@@ -160,6 +163,10 @@ test('what cannot be is refused in a sentence', async () => {
     [
       { ...scoring, data: at('images'), background: '0' },
       /^--background is of a \*\.geojson, and none is written: .* --out and --formats geojson$/
+    ],
+    [
+      { ...labelling, data: at('endings.csv'), out: at('endings') },
+      /alike\/a\.png and .*alike\/a\.jpg would both be written to .*endings\/.*a\.tif: rename one, or predict it by itself$/
     ],
     [{ ...labelling, data: at('twice.csv'), out: at('twice') }, /a\.tif would be written over --out .*a\.tif: name another file$/]
   ] as const)
