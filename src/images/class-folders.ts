@@ -79,5 +79,6 @@ export const readClassFolders = (path: string): Outcome<ClassFolders> =>
       ])
       return { examples, classes: folders.length, names: folders, source: path, ...(leftOut === undefined ? {} : { leftOut }) }
     },
-    (thrown) => inputFailure(`the folder ${path} cannot be read: ${errorReason(thrown)}`)
+    // One in it, where that is the one that cannot be read.
+    (thrown) => inputFailure(`the folder ${(thrown as NodeJS.ErrnoException).path ?? path} cannot be read: ${errorReason(thrown)}`)
   )

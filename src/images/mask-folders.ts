@@ -91,6 +91,7 @@ export const readMaskFolders = (path: string): Outcome<readonly CsvExample[] | u
         )
         return imageNames.length === 0 ? [] : pairUp(path, pair, imageNames, masks.filter(isMaskName))
       },
-      (thrown) => inputFailure(`the folder ${path} cannot be read: ${errorReason(thrown)}`)
+      // One of the two in it, where that is the one that cannot be read.
+      (thrown) => inputFailure(`the folder ${(thrown as NodeJS.ErrnoException).path ?? path} cannot be read: ${errorReason(thrown)}`)
     )
   )

@@ -1,5 +1,5 @@
 /** Folders of images beside folders of their masks. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -140,5 +140,23 @@ test('other folders are classes', async () => {
     ]
   )
 })
+
+for (const [data, open, shut] of [
+  ['closed', 'images', 'masks'],
+  ['closed-class', 'x', 'y']
+] as const)
+  test(`a folder of ${shut} that cannot be read is named, not the one that it is in`, async () => {
+    makeFolders(data, open, shut)
+    await writeImage(data, open, 'a.png')
+    const isRoot = process.getuid?.() === 0
+    chmodSync(at(data, shut), 0)
+    // No mode binds root.
+    if (isRoot) [folder, at(data), at(data, open)].forEach((path) => chmodSync(path, 0o755))
+    if (isRoot) process.seteuid!(65534)
+    const { message } = await failureOf(readDataset(at(data)))
+    if (isRoot) process.seteuid!(0)
+    chmodSync(at(data, shut), 0o755)
+    assert.is(message, `the folder ${at(data, shut)} cannot be read: permission denied`)
+  })
 
 test.run()
