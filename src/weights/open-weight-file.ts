@@ -22,7 +22,7 @@ const openSafetensors = (path: string): Outcome<WeightFile> =>
 /** The first bytes of files; no header of safetensors is so long that it began as one of these. */
 const beginnings = {
   zip: Buffer.from('PK\x03\x04', 'latin1'),
-  /** A pickle of the number by which PyTorch before 1.6 knew its files. */
+  /** A pickle of the number by which PyTorch before 1.6, and later where asked, knew its files. */
   beforeZip: Buffer.from('\x80\x02\x8a\x0a', 'latin1')
 }
 
@@ -42,7 +42,9 @@ export const openWeightFile = (path: string): Outcome<WeightFile> =>
       if (bytes.equals(beginnings.zip)) return openTorchFile(path)
       if (bytes.equals(beginnings.beforeZip))
         return TE.left(
-          inputFailure(`${path}: was saved by a PyTorch before 1.6, and is not read: save it again, torch.save(torch.load(FILE), FILE)`)
+          inputFailure(
+            `${path}: is in PyTorch's format from before 1.6, which is not read: save it again, torch.save(torch.load(FILE), FILE)`
+          )
         )
       return openSafetensors(path)
     })

@@ -104,7 +104,7 @@ test('a module is code, and is not run; a file from before the zip format says h
   )
   assert.is(
     (await failureOf(openWeightFile(of('before-zip.pth')))).message,
-    `${of('before-zip.pth')}: was saved by a PyTorch before 1.6, and is not read: save it again, torch.save(torch.load(FILE), FILE)`
+    `${of('before-zip.pth')}: is in PyTorch's format from before 1.6, which is not read: save it again, torch.save(torch.load(FILE), FILE)`
   )
 })
 
