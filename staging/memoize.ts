@@ -24,6 +24,18 @@ export const memoizeByNumber = <A>(compute: (key: number) => A): ((key: number) 
   }
 }
 
+/** Remembers where a function that never rises answers as it did last. */
+export const rememberSteps = (compute: (at: number) => number): ((at: number) => number) => {
+  let [low, high, value] = [Infinity, -Infinity, NaN]
+  return (at) => {
+    if (low <= at && at <= high) return value
+    const answer = compute(at)
+    if (answer === value) [low, high] = [Math.min(low, at), Math.max(high, at)]
+    else [low, high, value] = [at, at, answer]
+    return value
+  }
+}
+
 /**
  * Remembers a function's results by the key of its argument; each is computed when the first value
  * with that key is asked for.

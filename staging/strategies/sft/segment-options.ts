@@ -1,6 +1,6 @@
 import { overlapsCopies } from '../../devices/device-model'
 import { fusibleTileAxes } from '../../graph/grid'
-import { lazy, memoizeByNumber } from '../../memoize'
+import { lazy, memoizeByNumber, rememberSteps } from '../../memoize'
 import { requestedTiles } from '../../graph/directives'
 import { type Segment } from '../../plans/plan'
 import { tileCount, untiled, type Grid, type Span } from '../../graph/span'
@@ -9,7 +9,7 @@ import type { SegmentOption } from './grid-search'
 import { blockPairs } from '../block-pairs'
 import { candidateGrids } from '../grids'
 import { leastKeptOption } from './least-kept-option'
-import { boundedOption } from './bounded-option'
+import { boundedOption, optionByPairs } from './bounded-option'
 import type { LeastWeights } from './least-weights'
 import { memoizeBySpan } from '../memoize-by-span'
 import type { Boundaries, OptionBytes } from './option-bytes'
@@ -67,18 +67,6 @@ interface SegmentSearch {
  * leave out it computes nothing.
  */
 const aboutShare = 0.94
-
-/** Remembers where a function that never rises answers as it did last. */
-const rememberSteps = (compute: (at: number) => number): ((at: number) => number) => {
-  let [low, high, value] = [Infinity, -Infinity, NaN]
-  return (at) => {
-    if (low <= at && at <= high) return value
-    const answer = compute(at)
-    if (answer === value) [low, high] = [Math.min(low, at), Math.max(high, at)]
-    else [low, high, value] = [at, at, answer]
-    return value
-  }
-}
 
 const fastestFirst = (options: readonly (() => SegmentOption | undefined)[]): readonly (() => SegmentOption)[] =>
   options
@@ -181,18 +169,14 @@ export const createSegmentOptions = (
   const open = (span: Span): SegmentOptions => {
     const { isLast, wanted, keepable, variants, reordering, isLimited, inRows, beside, loadings, segmentIn, again, coarsest, ...ways } =
       waysOf(span)
-    const isShared = wanted === undefined && !isLast && boundedByPairs(span) && sharesInside(span)
-    /** Those of many parts by what pairs of blocks tell. */
-    const kept = isShared ? ways.kept.map((exact, variant) => boundedOption(exact, () => keptByPairs(variant))) : ways.kept
-    const keptByPairs = (variant: number): SegmentOption | undefined => {
-      const segment = segmentIn(variants[variant]!, untiled, false)
-      const nanoseconds = blockPairs(search).nanoseconds(segment)
-      if (nanoseconds === undefined) return undefined
-      const addedBytes = lazy(() => blockPairs(search).addedBytes(segment))
-      return { segment, addedBytes, keptBytes: () => leastKeptBytes + readBytes(span).own, nanoseconds: () => nanoseconds }
-    }
     const endBytes = bytes.ends(span)
     const leastKeptBytes = bytes.outputs(span) - bytes.freed(span)
+    const ownBytes = lazy(() => leastKeptBytes + readBytes(span).own)
+    const isShared = wanted === undefined && !isLast && boundedByPairs(span) && sharesInside(span)
+    /** Those of many parts by what pairs of blocks tell. */
+    const kept = !isShared
+      ? ways.kept
+      : ways.kept.map((exact, variant) => optionByPairs(search, exact, segmentIn(variants[variant]!, untiled, false), ownBytes))
     const byPairs = wanted === undefined && boundedByPairs(span)
     const canTile = wanted !== undefined || inRows || fusibleTileAxes(graph, span).length > 0
     const wholeIn = (variant: number): Segment => segmentIn(variants[variant]!, untiled, !isLast)
@@ -255,9 +239,7 @@ export const createSegmentOptions = (
         return Math.min(nanosecondsOf(kept[place]?.()), computed === -1 ? Infinity : leastOfCoarsest(computed), nanosecondsOf(inBlocks))
       }),
       leastCosts: lazy(() => [
-        ...kept
-          .slice(0, 1)
-          .map((fastest): LeastCost => ({ nanoseconds: nanosecondsOf(fastest()), keptBytes: leastKeptBytes + readBytes(span).own })),
+        ...kept.slice(0, 1).map((fastest): LeastCost => ({ nanoseconds: nanosecondsOf(fastest()), keptBytes: ownBytes() })),
         ...again.slice(0, 1).map((fastest): LeastCost => ({
           nanoseconds: isShared ? leastOfCoarsest(0) : nanosecondsOf(fastest()),
           keptBytes: leastKeptBytes
