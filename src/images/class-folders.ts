@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as TE from 'fp-ts/TaskEither'
-import { type Outcome, inputFailure, errorReason } from '../failure'
+import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import { extensionPattern, isHidden, isImage, isOtherImage } from './image-names'
 import { isSlideFolder, wholeImages } from './slide-parts'
 
@@ -28,6 +28,12 @@ export const listEntries = async (folder: string): Promise<Entries> => {
     entries.flatMap(({ name }, index) => (areFolders[index] === wanted ? [name] : [])).sort()
   return { folders: namesWhere(true), files: namesWhere(false) }
 }
+
+/** A folder that cannot be read, or one in it, where that is the one that cannot. */
+export const folderFailure =
+  (path: string) =>
+  (thrown: unknown): Failure =>
+    inputFailure(`the folder ${(thrown as NodeJS.ErrnoException).path ?? path} cannot be read: ${errorReason(thrown)}`)
 
 const [subfolders, hiddenFolders] = ['subfolders', 'hidden folders']
 /** The singular of the words for folders. */
@@ -57,28 +63,24 @@ export interface ClassFolders {
 
 /** Labels are in the order of the folders' names. */
 export const readClassFolders = (path: string): Outcome<ClassFolders> =>
-  TE.tryCatch(
-    async () => {
-      const { folders: all, files: beside } = await listEntries(path)
-      const folders = all.filter((name) => !isHidden(name))
-      const classes = await Promise.all(folders.map((folder) => listEntries(join(path, folder))))
-      const images = await Promise.all(classes.map(({ files }, label) => wholeImages(join(path, folders[label]!), files)))
-      const examples = images.flatMap((names, label) => {
-        const origin = join(path, folders[label]!)
-        return names.map((name) => ({ path: join(origin, name), label, origin }))
-      })
-      const leftOut = leftOutText(path, [
-        ...all.filter(isHidden).map((name) => [hiddenFolders, name] as const),
-        ...beside.filter((name) => isImage(name) || isOtherImage(name)).map((name) => [extensionPattern(name), name] as const),
-        ...classes.flatMap((entries, label) => [
-          ...entries.files.filter(isOtherImage).map((name) => [extensionPattern(name), join(folders[label]!, name)] as const),
-          ...entries.folders
-            .filter((name) => !isSlideFolder(name, entries.files))
-            .map((name) => [subfolders, join(folders[label]!, name)] as const)
-        ])
+  TE.tryCatch(async () => {
+    const { folders: all, files: beside } = await listEntries(path)
+    const folders = all.filter((name) => !isHidden(name))
+    const classes = await Promise.all(folders.map((folder) => listEntries(join(path, folder))))
+    const images = await Promise.all(classes.map(({ files }, label) => wholeImages(join(path, folders[label]!), files)))
+    const examples = images.flatMap((names, label) => {
+      const origin = join(path, folders[label]!)
+      return names.map((name) => ({ path: join(origin, name), label, origin }))
+    })
+    const leftOut = leftOutText(path, [
+      ...all.filter(isHidden).map((name) => [hiddenFolders, name] as const),
+      ...beside.filter((name) => isImage(name) || isOtherImage(name)).map((name) => [extensionPattern(name), name] as const),
+      ...classes.flatMap((entries, label) => [
+        ...entries.files.filter(isOtherImage).map((name) => [extensionPattern(name), join(folders[label]!, name)] as const),
+        ...entries.folders
+          .filter((name) => !isSlideFolder(name, entries.files))
+          .map((name) => [subfolders, join(folders[label]!, name)] as const)
       ])
-      return { examples, classes: folders.length, names: folders, source: path, ...(leftOut === undefined ? {} : { leftOut }) }
-    },
-    // One in it, where that is the one that cannot be read.
-    (thrown) => inputFailure(`the folder ${(thrown as NodeJS.ErrnoException).path ?? path} cannot be read: ${errorReason(thrown)}`)
-  )
+    ])
+    return { examples, classes: folders.length, names: folders, source: path, ...(leftOut === undefined ? {} : { leftOut }) }
+  }, folderFailure(path))

@@ -1,7 +1,7 @@
 import { extname, join } from 'node:path'
 import * as TE from 'fp-ts/TaskEither'
-import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
-import { listEntries } from './class-folders'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { folderFailure, listEntries } from './class-folders'
 import { type CsvExample, maskExtensions } from './dataset-csv'
 import { isHidden } from './image-names'
 import { wholeImages } from './slide-parts'
@@ -77,21 +77,14 @@ export const readMaskFolders = (path: string): Outcome<readonly CsvExample[] | u
   TE.chain((rows: readonly CsvExample[] | string | undefined) =>
     typeof rows === 'string' ? TE.left<Failure>(inputFailure(rows)) : TE.right(rows)
   )(
-    TE.tryCatch(
-      async () => {
-        const pair = findPair(path, (await listEntries(path)).folders)
-        if (pair === undefined || typeof pair === 'string') return pair
-        const [{ files: images }, { files: masks }] = [
-          await listEntries(join(path, pair.images)),
-          await listEntries(join(path, pair.masks))
-        ]
-        const imageNames = await wholeImages(
-          join(path, pair.images),
-          images.filter((name) => !isHidden(name))
-        )
-        return imageNames.length === 0 ? [] : pairUp(path, pair, imageNames, masks.filter(isMaskName))
-      },
-      // One of the two in it, where that is the one that cannot be read.
-      (thrown) => inputFailure(`the folder ${(thrown as NodeJS.ErrnoException).path ?? path} cannot be read: ${errorReason(thrown)}`)
-    )
+    TE.tryCatch(async () => {
+      const pair = findPair(path, (await listEntries(path)).folders)
+      if (pair === undefined || typeof pair === 'string') return pair
+      const [{ files: images }, { files: masks }] = [await listEntries(join(path, pair.images)), await listEntries(join(path, pair.masks))]
+      const imageNames = await wholeImages(
+        join(path, pair.images),
+        images.filter((name) => !isHidden(name))
+      )
+      return imageNames.length === 0 ? [] : pairUp(path, pair, imageNames, masks.filter(isMaskName))
+    }, folderFailure(path))
   )

@@ -1,5 +1,6 @@
 import type { Expression } from '../../dsl/internal'
 import { sameAccess } from '../graph/access'
+import { extentsOfTensor } from '../graph/graph'
 import { activationElements, fillWholeBlocks, layoutCode } from '../kernels/layout'
 import type { KernelOf } from '../kernels/kernels'
 import { getPointwiseFunctions } from '../pointwise/functions'
@@ -8,7 +9,7 @@ import type { TileTensor } from '../lowering/ir/tile-tensor'
 import { freshTile, inLayout, reorderTile } from '../lowering/scope/copies'
 import type { OpStep } from '../lowering/scope/op-step'
 import { tensorBytes, tileFields } from '../lowering/scope/regions'
-import type { TileScope } from '../lowering/scope/scope'
+import type { ModelScope, TileScope } from '../lowering/scope/scope'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 type Join = 'add' | 'mul'
@@ -98,6 +99,7 @@ export const add: OpLowering<'add'> = {
   backward: 'identity'
 }
 
+/** A tensor, or a tile of one, wherever it lies. */
 type TileShape = Pick<TileTensor, 'extents' | 'layout'>
 
 /** The channels of one tile to, or from, those of another from `first` on. */
@@ -121,23 +123,46 @@ const copyFields = (
 const channelOffsets = <T extends TileShape>(operands: readonly T[]): readonly { readonly tile: T; readonly first: number }[] =>
   operands.map((tile, index) => ({ tile, first: operands.slice(0, index).reduce((sum, { extents }) => sum + extents[1], 0) }))
 
+/** The inputs of an op that joins them, and what it makes of them, in a step without tiles. */
+export const joinedTensors = (
+  { graph, layouts }: Pick<ModelScope, 'graph' | 'layouts'>,
+  join: number
+): { readonly operands: readonly TileShape[]; readonly whole: TileShape } => {
+  const { inputs, output } = graph.nodes[join]!
+  return {
+    operands: inputs.map((tensor) => ({ extents: extentsOfTensor(graph, tensor), layout: layouts[tensor]! })),
+    whole: { extents: output, layout: layouts[join + 1]! }
+  }
+}
+
+/** Whether each operand fills whole blocks of the channels of what joins it to the others. */
+export const fillBlocks = (operands: readonly TileShape[], { extents, layout }: TileShape): boolean =>
+  channelOffsets(operands).every(({ tile, first }) => fillWholeBlocks(layout, extents[1], first, tile.extents[1]))
+
 /** The kernel that copies an operand to its place in the whole that joins it to the others. */
 export const copyToJoin = (operands: readonly TileShape[], operand: number, whole: TileShape): KernelOf<'copyChannels'> => {
   const { tile, first } = channelOffsets(operands)[operand]!
   return copyFields(tile, { tile, first: 0 }, { tile: whole, first })
 }
 
-/** Whether a tile lies where its channels, from `first` on, belong in the whole. */
-const isThere = (
-  { address: part }: TileTensor,
-  { address: whole, layout, extents }: TileTensor,
-  first: number,
+/** Bytes from the beginning of a whole, of one image, to the channels of an operand. */
+export const joinedOffset = (
+  operands: readonly TileShape[],
+  operand: number,
+  { extents: [images, , height, width], layout }: TileShape,
   elementBytes: number
-): boolean =>
-  part.space === 'arena' &&
-  whole.space === 'arena' &&
-  part.buffer === whole.buffer &&
-  part.base === whole.base + tensorBytes(layout, [extents[0], first, extents[2], extents[3]], elementBytes)
+): number => tensorBytes(layout, [images, channelOffsets(operands)[operand]!.first, height, width], elementBytes)
+
+/** Whether an operand lies where it belongs in the whole. */
+const isThere = (operands: readonly TileTensor[], operand: number, whole: TileTensor, elementBytes: number): boolean => {
+  const [part, all] = [operands[operand]!.address, whole.address]
+  return (
+    part.space === 'arena' &&
+    all.space === 'arena' &&
+    part.buffer === all.buffer &&
+    part.base === all.base + joinedOffset(operands, operand, whole, elementBytes)
+  )
+}
 
 /** Joins tensors along their channels. */
 export const concat: OpLowering<'concat'> = {
@@ -149,14 +174,12 @@ export const concat: OpLowering<'concat'> = {
   outputLayout: ({ device }, source, { output }) =>
     source === 'plain' && output[2] === 1 && output[3] === 1 ? 'plain' : device.activationLayout(output[1], false),
   forward: ({ builder, activationBytes }, { sources, destination }) => {
-    const { layout, extents } = destination
-    const places = channelOffsets(sources)
-    if (places.some(({ tile, first }) => !fillWholeBlocks(layout, extents[1], first, tile.extents[1])))
-      builder.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, activationBytes) }, { destination: destination.address })
-    places.forEach(({ tile, first }, operand) => {
-      if (isThere(tile, destination, first, activationBytes)) return
-      const kernel = copyToJoin(sources, operand, destination)
-      builder.launch<'copyChannels'>(kernel, { source: tile.address, destination: destination.address })
+    const { layout, extents, address } = destination
+    if (!fillBlocks(sources, destination))
+      builder.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, activationBytes) }, { destination: address })
+    sources.forEach((source, operand) => {
+      if (isThere(sources, operand, destination, activationBytes)) return
+      builder.launch<'copyChannels'>(copyToJoin(sources, operand, destination), { source: source.address, destination: address })
     })
   },
   backward: ({ builder }, step, { destination, sources }) =>

@@ -1,6 +1,5 @@
 import { nanoseconds } from '../devices/simulate'
 import { isLiveAfter } from '../graph/boundary-tensors'
-import { extentsOfTensor } from '../graph/graph'
 import { readsWhole } from '../graph/reads-whole'
 import type { SegmentEstimate } from '../lowering/cost/estimate'
 import { createPool } from '../lowering/ir/builder'
@@ -9,7 +8,7 @@ import { createModelScope } from '../lowering/segment/create-scope'
 import { onLoadNormalisations } from '../lowering/tile/normalise-on-load'
 import { createPasses } from '../lowering/tile/pass'
 import { memoize, memoizeByNumber, memoizePerObject } from '../memoize'
-import { copyToJoin } from '../ops/joins'
+import { copyToJoin, joinedTensors } from '../ops/joins'
 import type { Segment } from '../plans/plan'
 import { checkpointPositions, isSingleTensorBoundary, outputBytes } from './find-segments'
 import { heldBytesEstimator, tensorBytes } from './least-bytes'
@@ -46,11 +45,9 @@ const listCuts = (scope: ModelScope, sizes: readonly number[]): readonly number[
 }
 
 /** Nanoseconds of copying a tensor to where an op joins it to others. */
-const joiningNanoseconds = ({ graph, device, layouts }: ModelScope, join: number, tensor: number): number => {
-  const { inputs, output } = graph.nodes[join]!
-  const whole = { extents: output, layout: layouts[join + 1]! }
-  const parts = inputs.map((input) => ({ extents: extentsOfTensor(graph, input), layout: layouts[input]! }))
-  return nanoseconds(device, copyToJoin(parts, inputs.indexOf(tensor), whole))
+const joiningNanoseconds = (scope: ModelScope, join: number, tensor: number): number => {
+  const { operands, whole } = joinedTensors(scope, join)
+  return nanoseconds(scope.device, copyToJoin(operands, scope.graph.nodes[join]!.inputs.indexOf(tensor), whole))
 }
 
 /**

@@ -2,8 +2,9 @@ import * as assert from 'uvu/assert'
 import type { Model } from '../../dsl'
 import { initialise } from '../../src/weights/initialise'
 import { buildGraph, type Graph, type Node } from '../../staging'
-import type { Execution, Gradients, Tensors } from '../golden/execute'
+import { gradients, type Execution, type Gradients, type Tensors } from '../golden/execute'
 import { drawsOf, netKind, randomNet, type Draw, type RandomNet } from '../staging/random-nets'
+import { randomSegments } from '../staging/random-segments'
 import { must } from '../must'
 
 const product = (shape: readonly number[]): number => shape.reduce((all, extent) => all * extent, 1)
@@ -109,4 +110,18 @@ export const assertClose = (actual: Gradients, expected: Gradients, tolerance: n
   const { loss } = expected
   assert.ok(Math.abs(actual.loss - loss) <= lossTolerance * Math.max(1, Math.abs(loss)), `loss ${actual.loss} is not ${loss}`)
   assertTensorsClose(actual.tensors, expected.tensors, tolerance)
+}
+
+/**
+ * Fails unless a device computes what the reference device does in float64, up to rounding, plain
+ * and in random segments, each within the bytes that it was planned for.
+ */
+export const assertAsReference = async ({ draw, graph, ...execution }: RandomExecution, device: Execution['device']): Promise<void> => {
+  const segments = randomSegments(draw, graph)
+  const exact = await gradients({ ...execution, strategy: 'plain' })
+  for (const decisions of [{ strategy: 'plain' as const }, { segments }]) {
+    const rounded = await gradients({ ...execution, device, ...decisions })
+    assertClose(rounded, exact, 1e-4, 1e-5)
+    assert.ok(rounded.measuredPeakBytes <= rounded.staged.program.peakBytes)
+  }
 }

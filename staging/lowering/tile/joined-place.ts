@@ -1,6 +1,6 @@
-import { extentsOfTensor } from '../../graph/graph'
+import { joinedOffset, joinedTensors } from '../../ops/joins'
 import { offsetBy, zeroStrides, type UnplacedOperand } from '../ir/builder'
-import { isSameRegion, regionExtents, tensorBytes } from '../scope/regions'
+import { isSameRegion, regionExtents } from '../scope/regions'
 import type { TilePass } from './tile-pass'
 
 /**
@@ -14,11 +14,11 @@ export const joinedPlace = (
   whole: UnplacedOperand,
   tensor: number
 ): UnplacedOperand | undefined => {
-  const { graph, layouts, device, activationBytes } = scope
+  const { graph, device, activationBytes } = scope
   const region = body.held(tensor)
   if (!isSameRegion(region, body.held(join + 1))) return undefined
-  const { inputs } = graph.nodes[join]!
-  const channels = inputs.slice(0, inputs.indexOf(tensor)).reduce((sum, input) => sum + extentsOfTensor(graph, input)[1], 0)
-  const bytes = tensorBytes(layouts[tensor]!, regionExtents(region, channels), activationBytes)
+  const { operands, whole: output } = joinedTensors(scope, join)
+  const tile = { ...output, extents: regionExtents(region, output.extents[1]) }
+  const bytes = joinedOffset(operands, graph.nodes[join]!.inputs.indexOf(tensor), tile, activationBytes)
   return bytes % (device.viewAlignment ?? 1) === 0 ? offsetBy(whole, bytes, zeroStrides) : undefined
 }

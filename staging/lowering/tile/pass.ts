@@ -1,10 +1,11 @@
-import { extentsOfTensor, isLoss } from '../../graph/graph'
+import { isLoss } from '../../graph/graph'
 import { isLiveAfter } from '../../graph/boundary-tensors'
 import { memoizeByNumber, memoizePerObject } from '../../memoize'
 import type { Span } from '../../graph/span'
-import { fillWholeBlocks, isPlanar } from '../../kernels/layout'
+import { isPlanar } from '../../kernels/layout'
 import type { Segment } from '../../plans/plan'
 import { getNodeLowering } from '../../ops'
+import { fillBlocks, joinedTensors } from '../../ops/joins'
 import type { ModelScope } from '../scope/scope'
 import { accumulates } from './accumulate'
 import type { ForwardMode, Pass } from './bound-segment'
@@ -134,17 +135,6 @@ const findInPlaceConsumer = (described: Described, tensor: number): number | und
     : undefined
 }
 
-/** Whether the channels of all inputs of an op that joins them fill whole blocks of its output. */
-const fillBlocks = ({ graph, layouts }: ModelScope, join: number): boolean => {
-  const { inputs, output } = graph.nodes[join]!
-  let first = 0
-  return inputs.every((input) => {
-    const count = extentsOfTensor(graph, input)[1]
-    first += count
-    return fillWholeBlocks(layouts[join + 1]!, output[1], first - count, count)
-  })
-}
-
 /**
  * The op that joins a tensor to others and in whose output it lies from the start, one image's
  * channels after the other's, so that nothing is copied, nor kept twice until backward. What others
@@ -160,14 +150,15 @@ const findJoin = (described: Described, running: ReadonlySet<number>, tensor: nu
   const [join, another] = readers.filter(isJoin)
   if (join === undefined || another !== undefined || !running.has(join)) return undefined
   if (readers.length > 1 && !isJoin(tensor - 1)) return undefined
-  const { inputs, output } = graph.nodes[join]!
+  const { inputs } = graph.nodes[join]!
+  const { operands, whole } = joinedTensors(scope, join)
   const isKept = leaves(described, join + 1) || readersInside(described, join + 1).some((reader) => isReadBackward(described, reader))
   return isKept &&
-    output[0] === 1 &&
-    isPlanar(layouts[tensor]!) &&
-    layouts[tensor] === layouts[join + 1] &&
+    whole.extents[0] === 1 &&
+    isPlanar(whole.layout) &&
+    layouts[tensor] === whole.layout &&
     inputs.indexOf(tensor) === inputs.lastIndexOf(tensor) &&
-    fillBlocks(scope, join) &&
+    fillBlocks(operands, whole) &&
     !accumulates(graph.nodes[tensor - 1]!)
     ? join
     : undefined

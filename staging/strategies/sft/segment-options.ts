@@ -9,7 +9,7 @@ import type { SegmentOption } from './grid-search'
 import { blockPairs } from '../block-pairs'
 import { candidateGrids } from '../grids'
 import { leastKeptOption } from './least-kept-option'
-import { boundedOption, optionByPairs } from './bounded-option'
+import { boundedOption } from './bounded-option'
 import type { LeastWeights } from './least-weights'
 import { memoizeBySpan } from '../memoize-by-span'
 import type { Boundaries, OptionBytes } from './option-bytes'
@@ -172,12 +172,15 @@ export const createSegmentOptions = (
     const endBytes = bytes.ends(span)
     const leastKeptBytes = bytes.outputs(span) - bytes.freed(span)
     const ownBytes = lazy(() => leastKeptBytes + readBytes(span).own)
-    const isShared = wanted === undefined && !isLast && boundedByPairs(span) && sharesInside(span)
-    /** Those of many parts by what pairs of blocks tell. */
-    const kept = !isShared
-      ? ways.kept
-      : ways.kept.map((exact, variant) => optionByPairs(search, exact, segmentIn(variants[variant]!, untiled, false), ownBytes))
     const byPairs = wanted === undefined && boundedByPairs(span)
+    const isShared = byPairs && !isLast && sharesInside(span)
+    const keptByPairs = (variant: number) => {
+      const [pairs, segment] = [blockPairs(search), segmentIn(variants[variant]!, untiled, false)]
+      const addedBytes = lazy(() => pairs.addedBytes(segment))
+      return { segment: () => segment, nanoseconds: () => pairs.nanoseconds(segment), addedBytes, keptBytes: ownBytes }
+    }
+    /** Those of many parts by what pairs of blocks tell. */
+    const kept = isShared ? ways.kept.map((exact, variant) => boundedOption(exact, keptByPairs(variant))) : ways.kept
     const canTile = wanted !== undefined || inRows || fusibleTileAxes(graph, span).length > 0
     const wholeIn = (variant: number): Segment => segmentIn(variants[variant]!, untiled, !isLast)
     /** By variant: what it adds at least. */
@@ -204,11 +207,11 @@ export const createSegmentOptions = (
       wholeNanoseconds: (variant) => nanosecondsOf(coarsest[isLimited ? 0 : variant]!()!)
     })
     const bounded = coarsest.map((exact, variant) =>
-      boundedOption(exact, () => {
-        const nanoseconds = pairNanoseconds(variant)
-        if (nanoseconds === undefined) return undefined
-        const addedBytes = (): number => leastOfPairs(variant)
-        return { segment: wholeIn(variant), addedBytes, keptBytes: () => leastKeptBytes, nanoseconds: () => nanoseconds }
+      boundedOption(exact, {
+        segment: () => wholeIn(variant),
+        nanoseconds: () => pairNanoseconds(variant),
+        addedBytes: () => leastOfPairs(variant),
+        keptBytes: () => leastKeptBytes
       })
     )
     /** The place of the first that fits, -1 where none does. */
