@@ -39,8 +39,6 @@ export interface PlacementOptions {
    * Bytes that are enough: `static` looks for nothing lower. No allocator fails for exceeding it.
    */
   readonly capacity?: number
-  /** Bytes within which `static` ends at once; beyond them it answers as without. */
-  readonly goal?: number
   /** Positions that `static` may try; its time is in proportion to them times the buffers. */
   readonly stepLimit?: number
   /** Bytes of a page of memory under `virtual`, m_c of Hayakawa 2020. */

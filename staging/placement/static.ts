@@ -1,29 +1,8 @@
 import { type SearchResult, branchAndBound } from './branch-and-bound'
 import { firstFit, firstFitAround, otherPreferences } from './first-fit'
-import { type Allocator, type Lifetime, type Placement, alignUp, maxLive, makePlacement } from './placement'
+import { type Allocator, type Lifetime, type Placement, maxLive, makePlacement } from './placement'
 import { searchWithRestarts, stepsOfSectionStep } from './restarts'
-import type { SectionedBuffers } from './section-load'
-
-/** A buffer to search a place for, with what it is preferred by. */
-interface Sought {
-  readonly index: number
-  readonly from: number
-  readonly to: number
-  readonly bytes: number
-  /** Most bytes live at once during its lifetime. */
-  readonly total: number
-  readonly width: number
-  readonly area: number
-}
-
-type Trait = 'total' | 'width' | 'area'
-
-/** MiniMalloc's orders of preference: which of the buffers that could come next is tried first. */
-const preferences: readonly (readonly Trait[])[] = [
-  ['total', 'width', 'area'],
-  ['total', 'area', 'width'],
-  ['width', 'area', 'total']
-]
+import { type Sought, layBottom, makeSearchBuffers, orderedBy, preferences } from './sought'
 
 /** Steps to try by default: a search of at most some tens of seconds, for any number of buffers. */
 const defaultStepLimit = (buffers: number): number => Math.ceil(5e9 / Math.max(buffers, 200))
@@ -39,42 +18,11 @@ const restartShare = 7 / 8
 /** What restarts keep of what is left at each depth takes too much memory for more buffers. */
 const maxBuffersOfRestarts = 4096
 
-/** Buffers in sections between births and deaths. */
-const makeSearchBuffers = (lifetimes: readonly Lifetime[], indices: readonly number[], alignment: number) => {
-  const times = [...new Set(indices.flatMap((index) => [lifetimes[index]!.from, lifetimes[index]!.to]))].sort((a, b) => a - b)
-  const sectionAt = new Map(times.map((time, section) => [time, section]))
-  const load = new Float64Array(times.length)
-  const placed = indices.map((index) => {
-    const { from, to, bytes } = lifetimes[index]!
-    const one = { index, from: sectionAt.get(from)!, to: sectionAt.get(to)!, bytes: alignUp(bytes, alignment), width: to - from }
-    for (let section = one.from; section < one.to; section++) load[section]! += one.bytes
-    return one
-  })
-  const sought = placed.map((one): Sought => {
-    const total = load.subarray(one.from, one.to).reduce((most, bytes) => Math.max(most, bytes), 0)
-    return { ...one, total, area: one.width * one.bytes }
-  })
-  return { sought, sections: Math.max(0, times.length - 1) }
-}
-
 interface Attempt {
   readonly verdict: 'found' | 'impossible' | 'limit'
   readonly steps: number
   /** Offset of each sought buffer by its index; empty unless found. */
   readonly offsets: ReadonlyMap<number, number>
-}
-
-/** Buffers in an order of preference. */
-const orderedBy = (sought: readonly Sought[], sections: number, traits: readonly Trait[]) => {
-  const difference = (a: Sought, b: Sought): number => traits.reduce((sum, trait) => sum || b[trait] - a[trait], 0) || a.index - b.index
-  const buffers = [...sought].sort(difference)
-  const sectioned: SectionedBuffers = {
-    sections,
-    from: Int32Array.from(buffers, ({ from }) => from),
-    to: Int32Array.from(buffers, ({ to }) => to),
-    bytes: Float64Array.from(buffers, ({ bytes }) => bytes)
-  }
-  return { buffers, sectioned }
 }
 
 /**
@@ -147,10 +95,10 @@ const tolerance = 0.001
  * deterministic.
  */
 export const placeStatic: Allocator = (lifetimes, options) => {
-  const { alignment, capacity = 0, goal = 0, stepLimit = defaultStepLimit(lifetimes.length) } = options
+  const { alignment, capacity = 0, stepLimit = defaultStepLimit(lifetimes.length) } = options
   const bound = maxLive(lifetimes, alignment).bytes
   const enough = Math.max(bound, capacity)
-  const isEnough = ({ peakBytes }: Placement): boolean => peakBytes <= Math.max(enough, goal)
+  const isEnough = ({ peakBytes }: Placement): boolean => peakBytes <= enough
   let best = firstFit(lifetimes, options)
   for (const preference of otherPreferences) {
     if (isEnough(best)) return best
@@ -159,18 +107,7 @@ export const placeStatic: Allocator = (lifetimes, options) => {
   }
   if (isEnough(best)) return best
 
-  // Buffers that live throughout can lie at the bottom of any placement.
-  const start = lifetimes.reduce((earliest, { from }) => Math.min(earliest, from), Infinity)
-  const end = lifetimes.reduce((latest, { to }) => Math.max(latest, to), 0)
-  const throughout = ({ from, to }: Lifetime): boolean => from === start && to === end
-  const base = lifetimes.map(() => 0)
-  let floor = 0
-  lifetimes.forEach((lifetime, index) => {
-    if (!throughout(lifetime)) return
-    base[index] = floor
-    floor += alignUp(lifetime.bytes, alignment)
-  })
-  const indices = lifetimes.flatMap((lifetime, index) => (throughout(lifetime) || lifetime.bytes === 0 ? [] : [index]))
+  const { isThroughout, offsets: base, height: floor, passing: indices } = layBottom(lifetimes, alignment)
   const { sought, sections } = makeSearchBuffers(lifetimes, indices, alignment)
   const attempt = createAttempts(sought, sections)
 
@@ -196,7 +133,7 @@ export const placeStatic: Allocator = (lifetimes, options) => {
     const { offsets, ...tried } = placeLarge(lifetimes, large, alignment, limit)
     steps += tried.steps
     const fixed = lifetimes.flatMap((lifetime, index) => {
-      const offset = throughout(lifetime) ? base[index] : offsets.has(index) ? floor + offsets.get(index)! : undefined
+      const offset = isThroughout(lifetime) ? base[index] : offsets.has(index) ? floor + offsets.get(index)! : undefined
       return offset === undefined ? [] : [[index, offset] as const]
     })
     const around = firstFitAround(lifetimes, new Map(fixed), alignment)

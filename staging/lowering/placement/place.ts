@@ -1,22 +1,16 @@
 import type { BufferLifetime } from '../../placement/lifetimes'
+import { placeInDescents } from '../../placement/descents'
 import { alignment, type Lifetime, type Placement } from '../../placement/placement'
-import { placeStatic } from '../../placement/static'
 import type { PlanPlacement } from '../../plans/plan'
 import type { Pool, UnplacedInstruction } from '../ir/builder'
 import { placeInPages, type PlacedInPages } from './pages'
 
-/**
- * Steps that the search for a placement may take: a descent without a wrong turn takes one step a
- * buffer, and what a plan leaves seldom needs more. Of many buffers a step takes longer.
- */
-const computeStepLimit = (buffers: number): number => Math.max(2 * buffers, 4800)
-
-/** Where a Program's buffers lie by `static`; `goal` as `PlacementOptions` has it. */
-export const placeProgram = (lifetimes: readonly Lifetime[], goal = 0): Placement =>
-  placeStatic(lifetimes, { alignment, goal, stepLimit: computeStepLimit(lifetimes.length) })
+/** Where a Program's buffers lie. */
+export const placeProgram = (lifetimes: readonly Lifetime[]): Placement => placeInDescents(lifetimes, alignment)
 
 /** Whether a Program's buffers lie in so many bytes, for which often not all need be tried. */
-export const fitsProgram = (lifetimes: readonly Lifetime[], bytes: number): boolean => placeProgram(lifetimes, bytes).peakBytes <= bytes
+export const fitsProgram = (lifetimes: readonly Lifetime[], bytes: number): boolean =>
+  placeInDescents(lifetimes, alignment, bytes).peakBytes <= bytes
 
 /** Where the buffers of a Program's sections lie, and what must be mapped for them, when. */
 export const placeBuffers = (

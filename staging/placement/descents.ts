@@ -1,0 +1,98 @@
+import { branchAndBound } from './branch-and-bound'
+import { firstFit, firstFitAround, otherPreferences } from './first-fit'
+import { type Lifetime, type Placement, makePlacement, maxLive } from './placement'
+import { layBottom, makeSearchBuffers, orderedBy, preferences } from './sought'
+
+/**
+ * Large buffers alone are soon placed, and the small ones lie between them: those of less than this
+ * share of what is live at once. Either share is the better one of some Programs.
+ */
+const smallShares = [1 / 1024, 1 / 256]
+
+/** Heights to search, in parts of what is live at once: most descents lack but a little room. */
+const heights = { large: [1, 1.005, 1.02, 1.05], all: [1, 1.0025, 1.0075, 1.02] }
+
+/** Orders in which large buffers are placed; what one does not find the other often does. */
+const ordersOfLarge = [preferences[0]!, preferences[2]!]
+
+/** A descent without a wrong turn takes a step a buffer: what needs many more finds nothing soon. */
+const stepsPerBuffer = 1.25
+
+/** Of few buffers steps are cheap: as many for large ones by an order, and for all by all orders. */
+const leastSteps = { large: 1200, all: 2400 }
+
+const stepsFor = (buffers: number, least: number): number => Math.max(Math.ceil(stepsPerBuffer * buffers), least)
+
+/**
+ * Offline, for Programs, which are placed by the dozen: first-fit, then searches of few steps
+ * (`branchAndBound`) at fixed heights over what is live at once, of large buffers alone with the
+ * small ones between them by first-fit, and of all. It ends at what is live at once or after all
+ * of them. With `goal`, it ends within so many bytes, or says that it found no place within them:
+ * higher ones it does not search, and within the goal it finds nothing that it would not without.
+ */
+export const placeInDescents = (lifetimes: readonly Lifetime[], alignment: number, goal?: number): Placement => {
+  const bound = maxLive(lifetimes, alignment).bytes
+  let best = firstFit(lifetimes, { alignment })
+  const isEnough = (): boolean => best.peakBytes <= Math.max(bound, goal ?? 0)
+  const take = (other: Placement): void => {
+    if (other.peakBytes < best.peakBytes) best = other
+  }
+  for (const preference of otherPreferences) {
+    if (isEnough()) return best
+    take(firstFit(lifetimes, { alignment }, preference))
+  }
+  if (isEnough()) return best
+
+  const bottom = layBottom(lifetimes, alignment)
+  /** What can be lower than what is found, and is asked for. */
+  const isSought = (height: number): boolean => height < best.peakBytes && height <= (goal ?? Infinity)
+  /** Offsets of some buffers within a height, in so many steps, which the orders share. */
+  const searchOf = (indices: readonly number[], orders: typeof preferences, stepLimit: number) => {
+    const { sought, sections } = makeSearchBuffers(lifetimes, indices, alignment)
+    const ordered = orders.map((traits) => orderedBy(sought, sections, traits))
+    return (height: number): ReadonlyMap<number, number> | undefined => {
+      const capacity = Math.floor((height - bottom.height) / alignment) * alignment
+      const mostOfOrder = Math.max(2 * sought.length, stepLimit / orders.length)
+      let left = stepLimit
+      for (const { buffers, sectioned } of ordered) {
+        const { verdict, steps, offsets } = branchAndBound(sectioned, capacity, Math.min(left, mostOfOrder))
+        if (verdict === 'found') return new Map(buffers.map(({ index }, at) => [index, bottom.height + offsets[at]!]))
+        if (verdict === 'impossible' || (left -= steps) <= 0) return undefined
+      }
+      return undefined
+    }
+  }
+  for (const share of smallShares) {
+    const large = bottom.passing.filter((index) => lifetimes[index]!.bytes >= share * bound)
+    if (large.length === bottom.passing.length) continue
+    for (const order of ordersOfLarge) {
+      const search = searchOf(large, [order], stepsFor(large.length, leastSteps.large))
+      for (const height of heights.large.map((part) => part * bound)) {
+        const found = isSought(height) ? search(height) : undefined
+        if (found === undefined) continue
+        const bottomOnes = lifetimes.flatMap((one, index) => (bottom.isThroughout(one) ? [[index, bottom.offsets[index]!] as const] : []))
+        take(firstFitAround(lifetimes, new Map([...bottomOnes, ...found]), alignment))
+        break
+      }
+      if (isEnough()) return best
+    }
+  }
+
+  const count = bottom.passing.length
+  const search = searchOf(bottom.passing, preferences, stepsFor(count, leastSteps.all))
+  // Without any room, of many buffers one descent finds nothing.
+  const sought = heights.all.filter((part) => part > 1 || stepsPerBuffer * count <= leastSteps.all).map((part) => part * bound)
+  for (const height of goal === undefined ? sought : sought.reverse()) {
+    const found = isSought(height) ? search(height) : undefined
+    if (found === undefined) continue
+    take(
+      makePlacement(
+        lifetimes,
+        bottom.offsets.map((offset, index) => found.get(index) ?? offset),
+        alignment
+      )
+    )
+    if (goal !== undefined) break
+  }
+  return best
+}
