@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type FileLock, lockFile, unlockFile } from '../../native'
+import { type DeviceError, type FileLock, lockFile, unlockFile } from '../../native'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import type { NamedPath } from './paths'
 import { resolveDestination, writeFailure } from './atomic-write'
@@ -61,13 +61,16 @@ const heldFailure = async ({ name, path }: Claimed, lock: string): Promise<Failu
   )
 }
 
+/** The addon says nothing of a file but that it cannot be written: of a disk, not of a device. */
+const lockFailure = (error: DeviceError): Failure => (error.code === 'device' ? inputFailure(error.message) : deviceFailure(error))
+
 const acquire = (claimed: Claimed, notice: (sentence: string) => void): Outcome<readonly FileLock[]> =>
   pipe(
     TE.tryCatch(() => lockPath(claimed), writeFailure(claimed.path)),
     TE.chainFirst((lock) => checkOwnLock(claimed, lock)),
     TE.chain((lock) =>
       pipe(
-        TE.fromEither(E.mapLeft(deviceFailure)(lockFile(lock, lockOwner()))),
+        TE.fromEither(E.mapLeft(lockFailure)(lockFile(lock, lockOwner()))),
         TE.chain((answer): Outcome<readonly FileLock[]> => {
           if (answer === 'held') return async () => E.left(await heldFailure(claimed, lock))
           if (answer !== 'unsupported') return TE.right([answer])

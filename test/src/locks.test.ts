@@ -52,6 +52,13 @@ test('a file of somebody else with the name of a lock is left alone, and a text 
   )
 })
 
+test('a lock that cannot be written is a matter of the disk, not of the device', async () => {
+  // Longer than the file system's 255 with ".lock", not without.
+  const { code, message } = await failureOf(training({ metrics: at('m'.repeat(253)) }))
+  assert.is(code, 'input')
+  assert.match(message, /m\.lock: cannot be written \(File name too long\)$/)
+})
+
 test('no file is read or written under the name of a lock', async () => {
   symlinkSync(at('real'), at('soft'))
   mkdirSync(at('other-states'))
