@@ -1,6 +1,7 @@
 import { ignoredLabel } from '../images/class-list'
 import { type Dataset, imageLabels, labelKind, listMasks } from '../images/dataset'
 import type { Mask } from '../images/masks'
+import type { BestBy } from './best'
 import type { Split } from './validation-split'
 
 /** Values that count in any of the masks. */
@@ -15,6 +16,20 @@ const maskNotices = (masks: readonly Mask[]): readonly string[] => {
   return classes.length === 1
     ? [`all pixels of the ${masks.length} training masks that count are of class ${classes[0]}${ignored}: nothing can be told apart`]
     : []
+}
+
+/** In what the images of a validation are all alike, so that a measure says nothing of them. */
+export const findAlike = (measure: BestBy, { examples }: Dataset): string | undefined => {
+  const isAlike = (numbers: readonly number[]): boolean => new Set(numbers).size === 1
+  const labels = examples.map(({ label }) => label)
+  const classes = labels.filter((label) => typeof label === 'number')
+  const values = labels.flatMap((label) => (typeof label === 'object' && 'values' in label ? [label.values] : []))
+  const masked = classesIn(listMasks({ examples }))
+  if (measure === 'auc' && isAlike(classes)) return `${labels.length} validation images are of class ${classes[0]}`
+  if (measure === 'auc' && masked.length === 1)
+    return `pixels of the ${labels.length} validation masks that count are of class ${masked[0]}`
+  const isConstant = values.length > 0 && values[0]!.every((_, place) => isAlike(values.map((row) => row[place]!)))
+  return measure === 'r2' && isConstant ? `${labels.length} validation images have the same values` : undefined
 }
 
 const labelNotices = (name: 'training' | 'validation', labels: readonly number[]): readonly string[] =>

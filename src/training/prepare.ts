@@ -23,7 +23,7 @@ import { notifyOnce } from '../images/unread'
 import { type InputChannels, findInputChannels, trainedChannels } from './input-channels'
 import { countLabelsByClass, resolveClassWeights, hasRowWeights } from './class-weights'
 import { type CropRegions, findCropRegions } from './crop-regions'
-import { dataNotices } from './data-notices'
+import { dataNotices, findAlike } from './data-notices'
 import { splitsMicroBatch } from './launched-mesh'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
 import type { TrainingObjective } from './training-objective'
@@ -116,11 +116,21 @@ export const planInProcess: PlanTraining = (built, options) =>
   )
 
 /** Refuses a measure of the best that such data do not have. */
-const checkMeasure = ({ options: { bestBy, validateOn } }: TrainingRequest, { training }: Split): E.Either<Failure, void> => {
+const checkMeasure = ({ options: { bestBy, validateOn } }: TrainingRequest, { training, validation }: Split): E.Either<Failure, void> => {
+  if (bestBy === undefined) return E.right(undefined)
   const kind = labelKind(training) ?? 'class'
   const measured = measuresByKind[kind].filter((measure) => !(kind === 'mask' && validateOn === 'crop' && measure === 'auc'))
-  if (bestBy === undefined || measured.includes(bestBy)) return E.right(undefined)
-  return E.left(inputFailure(`--best-by ${bestBy} is not measured on such data; take ${alternatives(measured)}`))
+  if (!measured.includes(bestBy))
+    return E.left(inputFailure(`--best-by ${bestBy} is not measured on such data; take ${alternatives(measured)}`))
+  // Else the first validation would stay the best, and --early-stop would end there.
+  const alike = validation && findAlike(bestBy, validation)
+  return alike === undefined
+    ? E.right(undefined)
+    : E.left(
+        inputFailure(
+          `--best-by ${bestBy} cannot be measured, since all ${alike}: add others, or take ${alternatives(measured.filter((one) => one !== bestBy))}`
+        )
+      )
 }
 
 /** Refuses masks of which nothing could be measured. */

@@ -166,6 +166,11 @@ test('what is not measured of such labels is named', async () => {
       .message
   assert.is(await refused('sets.csv', 'r2'), '--best-by r2 is not measured on such data; take loss, accuracy, auc or f1')
   assert.is(await refused('values.csv', 'f1'), '--best-by f1 is not measured on such data; take loss, mae or r2')
+  writeFileSync(at('equal.csv'), 'path,value:a,value:b\n0.png,3,1\n1.png,3,1\n')
+  assert.is(
+    await refused('equal.csv', 'r2'),
+    '--best-by r2 cannot be measured, since all 2 validation images have the same values: add others, or take loss or mae'
+  )
 })
 
 for (const [kind, column, loss, values] of [
