@@ -60,7 +60,7 @@ const parseColumns = (origin: string, header: readonly string[]): E.Either<Failu
   const fail = (fault: string): E.Either<Failure, never> => E.left(inputFailure(`${origin}: ${fault}`))
   const unknown = header.find((name) => !isKnown(name))
   if (unknown !== undefined)
-    return fail(`no column is called "${unknown}"${suggestion(unknown, knownColumns)}: columns are ${knownColumns.join(', ')}`)
+    return fail(`no column is called "${unknown}": columns are ${knownColumns.join(', ')}${suggestion(unknown, knownColumns)}`)
   const twice = header.find((name, place) => header.indexOf(name) < place)
   if (twice !== undefined) return fail(`the column ${twice} stands there twice`)
   const placesOf = (is: (name: string) => boolean): readonly number[] => header.flatMap((name, place) => (is(name) ? [place] : []))

@@ -133,7 +133,8 @@ export const boundedListCodec = <A>(decoder: t.Decoder<unknown, A>, least = 0, m
   const item = decoder as t.Type<A>
   const items = t.readonlyArray(item)
   const fits = (value: unknown): boolean => Array.isArray(value) && value.length >= least && value.length <= most
-  const name = `a list of ${least === 0 ? '' : most === Infinity ? `at least ${least} ` : `${least} to ${most} `}${item.name}`
+  const count = most === Infinity ? `at least ${least}` : least === most ? least : `${least} to ${most}`
+  const name = least === 0 ? `a list of ${item.name}` : `a list of ${count} items, each ${item.name}`
   return new t.Type<readonly A[]>(
     name,
     (value): value is readonly A[] => fits(value) && items.is(value),

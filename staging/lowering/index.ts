@@ -1,4 +1,4 @@
-import { findRefused, bufferText } from './ir/buffer-identity'
+import { bufferPhrase, bufferText, findRefused } from './ir/buffer-identity'
 import { bufferKind, bufferLayers } from './ir/buffer-kind'
 import { lazy, memoizeByNumber } from '../memoize'
 import { stepsOfUpdate } from '../graph/objective'
@@ -27,7 +27,7 @@ const describeLargest = (live: readonly Buffer[]): string => {
   const largest = live
     .filter(({ role }) => role !== 'persistent')
     .reduce<Buffer | undefined>((most, buffer) => (buffer.bytes > (most?.bytes ?? 0) ? buffer : most), undefined)
-  return largest === undefined ? 'the parameters' : bufferText(largest.identity)
+  return largest === undefined ? 'the parameters' : bufferPhrase(largest.identity)
 }
 
 const makeBuffers = (graph: StepGraph, lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] => {

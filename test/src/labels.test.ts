@@ -109,7 +109,7 @@ test('slides by name, under a root and with a suffix', async () => {
 })
 
 const rejected: readonly (readonly [text: string, sentence: RegExp, options?: ReadDatasetOptions])[] = [
-  ['path,lable\na.png,0\n', /line 1: no column is called "lable"; did you mean label\?: columns are path, label, labels/],
+  ['path,lable\na.png,0\n', /line 1: no column is called "lable": columns are path, label, labels, .*; did you mean label\?$/],
   ['path\na.png\n', /line 1: no column says what an image is: give label, labels, mask, value, or class:NAME for each class$/],
   ['path,label,mask\na.png,0,b.png\n', /line 1: the columns label and mask both say what an image is: give one$/],
   ['path,label,label\na.png,0,0\n', /line 1: the column label stands there twice$/],

@@ -262,7 +262,7 @@ test('options of one function or two', async () => {
     ['predict', { input: [1, 3, 8, 8] }, /^--input: predict takes the whole image as it is; leave it out$/],
     ['predict', { image: Buffer.of(1) }, /^image is .*, not a path$/],
     ['gradients', { batch: [] }, /^batch is \[\], not a path$/],
-    ['compare', { budgets: [] }, /^budgets is \[\], not a list of 1 to 1000 /],
+    ['compare', { budgets: [] }, /^budgets is \[\], not a list of 1 to 1000 items, each a size such as/],
     ['compare', { budgets: new Array(1001).fill('50%') }, /^budgets is .*, not a list of 1 to 1000 /],
     ['compare', { budgets: '50%' }, /^budgets is "50%", not a list/],
     ['compare', { budgets: ['50%', 'much'] }, /^budgets\[1\]: "much" is not a size/],

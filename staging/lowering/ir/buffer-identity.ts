@@ -115,3 +115,10 @@ export const bufferText = (identity: BufferIdentity): string => {
       return 'parameter' in identity ? ofParameter[identity.kind](identity.parameter) : ofTiles[identity.kind]
   }
 }
+
+/** A buffer as a sentence has it: which of a tile and all of a tensor it is, too. */
+export const bufferPhrase = (identity: BufferIdentity): string => {
+  if ('node' in identity && identity.form === 'tile') return `a tile of the ${tensorText(identity)}`
+  const text = bufferText(identity)
+  return text.startsWith('the ') ? text : `the ${text}`
+}
