@@ -182,19 +182,22 @@ const makeStoredHeader = (
   const strip = { height: Math.min(stripRows, height), width }
   const levels = [{ ...whole!, tile: tile ?? strip }, ...smaller]
   const pagesRead = Math.max(1, planes.length) + smaller.filter(({ subDirectory }) => subDirectory === undefined).length
+  const pages = directories.filter(({ subDirectory }) => subDirectory === undefined).length - pagesRead + 1
   return pipe(
     planes.length > 0 ? planes : [first],
     E.traverseArray((directory) => checkDirectory(path, directory)),
     E.chain(() => chooseLevel(path, levels, tiffMicronsPerPixel(directories), reading)),
     E.bindTo('view'),
-    E.bind('samples', () => storedTiffSamples(path, { ...first, channels: Math.max(first.channels, planes.length) }, reading)),
+    E.bind('samples', () =>
+      storedTiffSamples(path, { ...first, channels: Math.max(first.channels, planes.length) }, reading, planes.length > 0 ? 1 : pages)
+    ),
     E.map(({ view, samples }) => ({
       height: view.height,
       width: view.width,
       view,
       samples,
       levels,
-      pages: directories.filter(({ subDirectory }) => subDirectory === undefined).length - pagesRead + 1,
+      pages,
       associated: associatedImages(directories),
       ...(planes.length > 0 && { hasPlanes: true }),
       hasAlpha: false,

@@ -80,9 +80,14 @@ const samplesText = ({ elementType, channels }: Samples): string =>
 const repeated = (stored: Samples, channels: number): string =>
   stored.channels === 1 ? `, which may repeat: ${Array.from({ length: channels }, () => 1).join(',')}` : ''
 
+/** Where the channels of a file of several pages are looked for: others write a page for each. */
+const placeText = (pages: number): string =>
+  pages > 1 ? `in the first of its ${pages} pages, which alone is read (store channels in one page, or as OME-TIFF), ` : ''
+
 /** The bands that are asked for, or all; as many as the network has channels. */
-const chooseBands = (path: string, stored: Samples, { bands, channels }: Reading): E.Either<Failure, Samples> => {
-  const fail = (fault: string): E.Either<Failure, never> => E.left(inputFailure(`the image ${path} has ${samplesText(stored)} ${fault}`))
+const chooseBands = (path: string, stored: Samples, { bands, channels }: Reading, pages = 1): E.Either<Failure, Samples> => {
+  const fail = (fault: string): E.Either<Failure, never> =>
+    E.left(inputFailure(`the image ${path} has ${samplesText(stored)} ${placeText(pages)}${fault}`))
   const beyond = bands?.find((band) => band > stored.channels)
   if (beyond !== undefined) return fail(`and no band ${beyond}: bands are counted from 1; give other --bands`)
   const chosen = bands?.map((band) => band - 1) ?? Array.from({ length: stored.channels }, (_, band) => band)
@@ -93,8 +98,8 @@ const chooseBands = (path: string, stored: Samples, { bands, channels }: Reading
   return E.right({ ...stored, channels: chosen.length, bands: chosen })
 }
 
-/** The samples that a TIFF stores for each pixel. */
-export const storedTiffSamples = (path: string, directory: TiffDirectory, reading: Reading): E.Either<Failure, Samples> => {
+/** The samples that a TIFF stores for each pixel, in the first of `pages` that are no levels. */
+export const storedTiffSamples = (path: string, directory: TiffDirectory, reading: Reading, pages: number): E.Either<Failure, Samples> => {
   const { bits, sampleFormats, channels, noData } = directory
   const fault = findBandFault(directory)
   if (fault !== undefined) return E.left(inputFailure(`the image ${path} ${fault}`))
@@ -107,7 +112,7 @@ export const storedTiffSamples = (path: string, directory: TiffDirectory, readin
         `the image ${path} has ${isMixed ? 'channels of several kinds' : `${formatNames[format] ?? ''}${bit}-bit samples`}, but uint8, int8, uint16, int16 and float32 are read: convert it`
       )
     )
-  return chooseBands(path, { elementType, channels, ...(noData === undefined ? {} : { noData }) }, reading)
+  return chooseBands(path, { elementType, channels, ...(noData === undefined ? {} : { noData }) }, reading, pages)
 }
 
 /** What another file than a TIFF stores, as its decoder tells; undefined where it has colours. */

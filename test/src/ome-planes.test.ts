@@ -127,6 +127,14 @@ test('what reads other channels than there are is told how to name them', async 
   assert.equal([channels, header.pages], [2, 1])
 })
 
+test('where channels are pages of a TIFF that is no OME-TIFF, the refusal says that one of them is read', async () => {
+  const { message } = await failureOf(openImage(write('pages.tif', 4, 'ImageJ=1.11a'), { level: 0, channels: 4 }))
+  assert.match(
+    message,
+    /has 1 channel of uint16 in the first of its 4 pages, which alone is read \(store .* or as OME-TIFF\), where the network reads 4: give --bands/
+  )
+})
+
 test('training and prediction read planes', async () => {
   write('data.ome.tif', 4, ome('DimensionOrder="XYCZT" SizeC="4" SizeZ="1" SizeT="1"'))
   const classes = Uint8Array.from({ length: height * width }, (_, index) => (index >> 3) % 3)
