@@ -53,7 +53,10 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
     const { kernel, stride } = toTransposedWindow(args)
     return ((input[1] / (args.groups ?? 1)) * kernel[0] * kernel[1]) / (stride[0] * stride[1])
   },
-  /** Those of the convolution from its output to its input. */
+  /**
+   * Those of the convolution from its output to its input, whose gradient is this one's forward:
+   * what tiles share is cast to the layout that forward reads.
+   */
   weightForms: (device, { args, input, output }) => {
     const { kernel, stride, dilation, padding } = toTransposedWindow(args)
     const [vertical, horizontal] = padding
@@ -65,7 +68,8 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
       padding: sides,
       sourceLayout
     })
-    return { ...layouts, transformed: undefined, normalisable: false, groups }
+    const { stored, forward, backwardData } = layouts
+    return { stored, forward: backwardData, backwardData: forward, transformed: undefined, normalisable: false, groups }
   },
   backwardReadsStored: true,
   saves: { input: 'for-weights' },
@@ -73,10 +77,10 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
   outputLayout: ({ device }, _, { output }) => device.activationLayout(output[1], false),
   forward: (scope, step) => {
     const { weight, bias } = requireParameters(step.parameters)
-    const kernel = { kind: 'convolutionBackwardData', ...fields(scope, step, weight.backwardLayout) } as const
+    const kernel = { kind: 'convolutionBackwardData', ...fields(scope, step, weight.forwardLayout) } as const
     scope.builder.launch<'convolutionBackwardData'>(kernel, {
       destinationGradient: inLayout(scope, step.source, inputLayout(scope, step)).address,
-      weights: weightsIn(scope, weight, weight.backwardLayout),
+      weights: weightsIn(scope, weight, weight.forwardLayout),
       sourceGradient: step.destination.address,
       scratch: scratchFor(scope, kernel)
     })
@@ -108,10 +112,10 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
     if (wanted === undefined) return
     const layout = inputLayout(scope, step)
     const written = wanted.layout === layout ? wanted : freshTile(scope, { kind: 'reordered-gradient' }, wanted.extents, layout)
-    const kernel = { kind: 'convolutionForward', slope: 1, ...fields(scope, step, weight.forwardLayout) } as const
+    const kernel = { kind: 'convolutionForward', slope: 1, ...fields(scope, step, weight.backwardLayout) } as const
     scope.builder.launch<'convolutionForward'>(kernel, {
       source: destinationGradient,
-      weights: weightsIn(scope, weight, weight.forwardLayout),
+      weights: weightsIn(scope, weight, weight.backwardLayout),
       bias: noOperand,
       destination: written.address,
       scratch: scratchFor(scope, kernel)
