@@ -15,11 +15,16 @@ const requiredEnd = (kind: LabelKind | undefined, loss: Node, { classes }: Datas
     case 'mask':
       return ['scores of each class for every pixel, which masks train; end it in [B, classes, H, W]', hasTarget(loss, 'pixel-labels')]
     case 'class-set':
-    case 'values':
+    case 'values': {
+      const [one, name] = kind === 'values' ? ['value', 'mean-squared-error'] : ['score', 'binary-cross-entropy']
+      const isOfNumbers = hasTarget(loss, 'values')
+      // A second loss beside such a one would be refused.
+      const given = isOfNumbers ? '' : `, and give --loss ${name}`
       return [
-        `${classes} ${kind === 'values' ? 'values' : 'scores'} an image and a loss of numbers, which ${labelNames[kind]} train; end it in [B, ${classes}], and give --loss ${kind === 'values' ? 'mean-squared-error' : 'binary-cross-entropy'}`,
-        hasTarget(loss, 'values') && channels === classes && height * width === 1
+        `${classes} ${one}${classes === 1 ? '' : 's'} an image and a loss of numbers, which ${labelNames[kind]} train; end it in [B, ${classes}]${given}`,
+        isOfNumbers && channels === classes && height * width === 1
       ]
+    }
     default:
       return [
         'scores of one class an image, which labelled images train; end it in [B, classes]',
@@ -51,7 +56,7 @@ export const countLossClasses = (graph: Graph, { training }: Split, names: reado
   if ((kind === undefined || kind === 'class') && hasTarget(loss, 'values'))
     return E.left(
       inputFailure(
-        `the loss of ${model} compares numbers, and the images have a class each: leave --loss out, or give numbers (docs/labels.md)`
+        `the loss of ${model} compares numbers, and the images have a class each: leave that loss out, or give numbers (docs/labels.md)`
       )
     )
   const [wanted, isThere] = requiredEnd(kind, loss, training)

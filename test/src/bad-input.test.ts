@@ -284,7 +284,7 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
     'a loss of numbers where images have classes',
     train('good.csv', '--loss', 'mean-squared-error'),
     2,
-    /^the loss of \w+ compares numbers, and the images have a class each: leave --loss out/
+    /^the loss of \w+ compares numbers, and the images have a class each: leave that loss out/
   ],
   ['a budget that training does not fit', train('good.csv', '--budget', '1KiB'), 3, /does not fit the budget of 1024 bytes/],
   ['a batch without target', gradients('weights.safetensors', 'no-target.safetensors'), 2, /no-target\.safetensors: has no tensor target/],

@@ -188,9 +188,9 @@ test('values, and sets of classes, train a model that ends in a loss of numbers'
   const refused = async (more: Partial<TrainOptions>) => (await failureOf(train({ ...options, data, ...more }))).message
   assert.match(
     await refused({}),
-    /^small does not end in 1 values an image and a loss of numbers, which values train; end it in \[B, 1\], and give --loss mean-squared-error$/
+    /^small does not end in 1 value an image and a loss of numbers, which values train; end it in \[B, 1\], and give --loss mean-squared-error$/
   )
-  assert.match(await refused({ model: ofNumbers(2) }), /^numbers does not end in 1 values an image/)
+  assert.match(await refused({ model: ofNumbers(2) }), /^numbers does not end in 1 value an image .* train; end it in \[B, 1\]$/)
 })
 
 test('a data file with a split trains on one part and validates on another', async () => {
