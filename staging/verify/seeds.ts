@@ -36,6 +36,8 @@ const sending = 'what goes to other ranks'
 /** Accesses to one store that must touch each of its elements once. */
 interface Parts {
   readonly store: number
+  /** What ranks have of it. */
+  readonly share: Store['share']
   /** Whose accesses they are, in words: a kernel's, or the seeds'. */
   readonly reader: KernelKind | typeof seeding | typeof sending
   readonly touched: WrittenBytes
@@ -62,8 +64,14 @@ const countSummed = (kernel: Kernel | undefined): { readonly pixels: number; rea
   }
 }
 
-/** The operand that a kernel which reduces pixels makes of them. */
-const reducedOperands: { readonly [K in KernelKind]?: string } = { globalAveragePoolForward: 'sum', globalMaxPoolForward: 'destination' }
+/**
+ * What a kernel which reduces pixels makes of them, and what it takes each of them into: of maxima
+ * the result may lie in what joins it to others, which has more bytes.
+ */
+const reducedOperands: { readonly [K in KernelKind]?: { readonly result: string; readonly into: string } } = {
+  globalAveragePoolForward: { result: 'sum', into: 'sum' },
+  globalMaxPoolForward: { result: 'destination', into: 'maxima' }
+}
 
 /** Tells whether a kernel makes the gradient of an input of that of the output, in its place. */
 const isInPlace = ({ store, range }: Access, all: readonly Access[]): boolean =>
@@ -101,7 +109,8 @@ const size = ([from, to]: Range): number => to - from
 
 /** The bytes of a store that are this rank's own, and those that it holds of others. */
 const ownBoxes = (
-  { bytes, share }: Store,
+  { bytes }: Store,
+  share: Store['share'],
   system: Coordinates
 ): { readonly own: readonly Box[]; readonly ownBytes: number; readonly others: readonly Box[] } => {
   const all = accessBoxes(system, { base: 0, repeats: [], run: bytes }).boxes
@@ -126,9 +135,13 @@ const ownBoxes = (
   return { own: boxes, ownBytes: size(own.images) * planes * run, others: subtract(all, boxes) }
 }
 
-const proveOnce = ({ stores, coordinates }: ProgramEvents, section: string, { store, reader, touched, times, bytes }: Parts): void => {
-  const { name, bytes: held, share } = stores[store]!
-  const { own, ownBytes, others } = ownBoxes(stores[store]!, coordinates[store]!)
+const proveOnce = (
+  { stores, coordinates }: ProgramEvents,
+  section: string,
+  { store, share, reader, touched, times, bytes }: Parts
+): void => {
+  const { name, bytes: held } = stores[store]!
+  const { own, ownBytes, others } = ownBoxes(stores[store]!, share, coordinates[store]!)
   const missing = subtract(reader === sending ? others : own, touched.of(store))
   if (missing.length > 0)
     fail(partFault(section, name, `${reader} leaves out ${rangeText(bytesOfBox(coordinates[store]!, missing[0]!))} of "${name}"`))
@@ -149,12 +162,21 @@ const proveOnce = ({ stores, coordinates }: ProgramEvents, section: string, { st
 export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void => {
   const { stores, coordinates } = program
   const parts = new Map<string, Parts>()
-  const take = (reader: Parts['reader'], kernel: Kernel | undefined, access: Access, loops: readonly OpenLoop[]): void => {
+  const take = (
+    reader: Parts['reader'],
+    kernel: Kernel | undefined,
+    access: Access,
+    loops: readonly OpenLoop[],
+    result = access.store
+  ): void => {
     const { store } = access
     const { pixels, times } = countSummed(kernel)
-    const key = `${store},${reader},${times}`
+    const key = `${store},${reader},${times}${result === store ? '' : `,${result}`}`
     let found = parts.get(key)
-    if (found === undefined) parts.set(key, (found = { store, reader, times, touched: new WrittenBytes(coordinates), bytes: 0 }))
+    if (found === undefined) {
+      found = { store, share: stores[result]!.share, reader, times, touched: new WrittenBytes(coordinates), bytes: 0 }
+      parts.set(key, found)
+    }
     found.touched.write(access)
     found.bytes += pixels * volume(access, loops)
   }
@@ -168,7 +190,7 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
   const isOfOthers = ({ kind }: Kernel, access: Access): boolean => {
     const { share } = stores[access.store]!
     if (kind !== 'copyBox' || share?.kind !== 'part' || !share.isSent) return false
-    const { own } = ownBoxes(stores[access.store]!, coordinates[access.store]!)
+    const { own } = ownBoxes(stores[access.store]!, share, coordinates[access.store]!)
     return accessBoxes(coordinates[access.store]!, access).boxes.every((box) => !own.some((other) => overlap(box, other)))
   }
   /** Tells whether what is sent is a gradient to which all ranks add theirs. */
@@ -236,9 +258,12 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
           const { role } = stores[store]!
           if (role === 'output-gradient') touched.add(store)
           if (targetReaders[event.kernel.kind]?.operand === operand) take(event.kernel.kind, event.kernel, access, loops)
-          else if (reducedOperands[event.kernel.kind] === operand && role === 'boundary')
-            take(event.kernel.kind, event.kernel, access, loops)
-          else if (role !== 'output-gradient' || use !== 'read') continue
+          else if (reducedOperands[event.kernel.kind]?.result === operand && role === 'boundary') {
+            const { into } = reducedOperands[event.kernel.kind]!
+            const taken = event.accesses.find((one) => one.operand === into)!
+            take(event.kernel.kind, event.kernel, taken, loops, store)
+            touched.add(taken.store)
+          } else if (role !== 'output-gradient' || use !== 'read') continue
           else if (access === event.seed) {
             take(seeding, event.kernel, access, loops)
             latest.set(store, access)
