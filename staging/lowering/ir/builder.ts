@@ -189,7 +189,8 @@ const operandUses = map(({ operands }: KernelRow): readonly (readonly [string, U
 /** A builder of one section's code, which has emitted nothing. */
 export const createBuilder = (pool: Pool): Builder => {
   let current: UnplacedInstruction[] = []
-  let seeding: Buffer | undefined
+  /** Gradients still to be seeded from: one that is passed on may be read after the next one. */
+  const seeding = new Set<Buffer>()
   let stepping: Stepping | undefined
   let depth = 0
   const timepoints = new Map<number, number>()
@@ -207,9 +208,9 @@ export const createBuilder = (pool: Pool): Builder => {
     const uses = operandUses[kernel.kind]
     const inOrder = uses.map(([name]) => (stepping === undefined ? named[name]! : moveByStep(named[name]!, stepping)))
     const reads = (operand: UnplacedOperand, position: number): boolean =>
-      operand.space === 'arena' && operand.buffer === seeding && uses[position]![1] === 'read'
-    const seed = seeding === undefined ? -1 : inOrder.findIndex(reads)
-    if (seed !== -1) seeding = undefined
+      operand.space === 'arena' && seeding.has(operand.buffer) && uses[position]![1] === 'read'
+    const seed = inOrder.findIndex(reads)
+    if (seed !== -1) seeding.delete((inOrder[seed] as InBuffer).buffer)
     current.push({
       kind: 'launch',
       kernel: pool.intern(kernel),
@@ -226,7 +227,7 @@ export const createBuilder = (pool: Pool): Builder => {
   return {
     buffer: (identity, bytes, role = 'local') => ({ id: pool.freshBuffer(), identity, bytes, role }),
     seed: (gradient) => {
-      seeding = gradient
+      seeding.add(gradient)
     },
     launch: (kernel, operands) => emitLaunch(kernel, operands),
     networkLaunch: (kernel, operands) => emitLaunch(kernel, operands, 'network'),
