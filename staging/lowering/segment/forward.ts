@@ -20,10 +20,10 @@ import { orderForward } from './tile-order'
  * Zeroes the outputs to which tiles add; where those are cast when they are done, what the tiles
  * add to instead.
  */
-const createSums = (scope: ModelScope, { segment, ends, boundaries }: SegmentCode): ReadonlyMap<number, TileTensor> => {
+const createSums = (scope: ModelScope, { segment, ends, boundaries }: SegmentCode, { writes }: Pass): ReadonlyMap<number, TileTensor> => {
   const { builder, graph, parameterBytes } = scope
   const { grid } = segment
-  const added = ends.outputs.filter((tensor) => accumulates(graph.nodes[tensor - 1]!))
+  const added = ends.outputs.filter((tensor) => writes(tensor) && accumulates(graph.nodes[tensor - 1]!))
   if (!isMixedPrecision(scope)) {
     added.forEach((tensor) => zeroBuffer(scope, boundaries.get(tensor)!.tensor.buffer))
     return new Map()
@@ -61,7 +61,7 @@ const completeOutputs = (scope: ModelScope, code: SegmentCode, pass: Pass, sums:
 export const emitForward = (scope: ModelScope, code: SegmentCode, pass: Pass): readonly OpStep[] | undefined => {
   const { segment } = code
   scope.builder.timepoint(segment.from)
-  const sums = createSums(scope, code)
+  const sums = createSums(scope, code, pass)
   if (pass.mode !== 'rematerialize') zeroMoments(scope, segment)
   const shared = scope.parameters.slice(segment.from, segment.to)
   const inside = createSegmentScope(scope, segment, {
