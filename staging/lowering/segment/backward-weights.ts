@@ -43,7 +43,8 @@ export const prepareWeights = (backward: SegmentBackward, isKept: boolean): Back
     sums: new Map(),
     castWeights,
     transforms: { forward: again, backward: withSourceGradient },
-    runs: () => true
+    // A normalisation from which nothing learns has no backward.
+    runs: (position) => (!isKept && pass.runs(position)) || requiresGrad[position + 1]!
   })
   return { inside, backwardWeights: (weight) => shared.get(weight) ?? forBackward(weight) }
 }
