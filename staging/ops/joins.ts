@@ -25,14 +25,17 @@ const joinWith = (expression: Expression, saves: OpLowering<Join>['saves']): Omi
     outputLayout: sameLayout,
     forward: (scope, step) => {
       const { destination } = step
-      const [source, second] = operandsIn(scope, step)
+      const [source, second] = [operandIn(scope, step, 0), operandIn(scope, step, 1)]
       scope.builder.launch<'pointwiseForward'>(
         { kind: 'pointwiseForward', ...joinFields(step, destination), expression: forward },
         { source, second, ...noParameters, destination: destination.address }
       )
     },
     backward: (scope, step, { destination, sources: [first, second] }) => {
-      const [kept, other] = saves.input === undefined ? [noOperand, noOperand] : operandsIn(scope, step)
+      // Each is read for the gradient of the other alone.
+      const readFor = (wanted: TileTensor | undefined, operand: 0 | 1) =>
+        saves.input === undefined || wanted === undefined ? noOperand : operandIn(scope, step, operand)
+      const [kept, other] = [readFor(second, 0), readFor(first, 1)]
       const { address: destinationGradient } = inLayout(scope, destination!, step.destination.layout)
       const emitSecond = step.node.broadcast ? emitSumOverPixels : emitGradient
       if (second !== undefined) emitSecond(scope, step, { kept, second: noOperand, destinationGradient }, backward('second'), second)
@@ -41,9 +44,9 @@ const joinWith = (expression: Expression, saves: OpLowering<Join>['saves']): Omi
   }
 }
 
-/** The operands in the output's layout; a second one that is broadcast is plain. */
-const operandsIn = (scope: TileScope, { node, sources, destination: { layout } }: JoinStep) =>
-  [inLayout(scope, sources[0]!, layout).address, inLayout(scope, sources[1]!, node.broadcast ? 'plain' : layout).address] as const
+/** An operand in the output's layout; a second one that is broadcast is plain. */
+const operandIn = (scope: TileScope, { node, sources, destination: { layout } }: JoinStep, operand: 0 | 1) =>
+  inLayout(scope, sources[operand]!, operand === 1 && node.broadcast ? 'plain' : layout).address
 
 const joinFields = ({ node }: JoinStep, tile: TileTensor) => ({
   ...tileFields(tile),
@@ -79,7 +82,7 @@ const emitSumOverPixels = (scope: TileScope, step: JoinStep, read: Read, express
 
 const broadcastAdd = joinWith([['input'], ['second'], ['add', 0, 1]], {})
 /** Multiplies two tensors; each operand's gradient is the output's times the other operand. */
-export const mul = joinWith([['input'], ['second'], ['mul', 0, 1]], { input: 'always' })
+export const mul = joinWith([['input'], ['second'], ['mul', 0, 1]], { input: 'for-others' })
 
 /** Adds two tensors, the second one perhaps broadcast from [B, C, 1, 1]; the gradient passes on. */
 export const add: OpLowering<'add'> = {

@@ -63,7 +63,8 @@ export const readBytesEstimator = (scope: ModelScope): ((span: Span) => ReadByte
   return ({ from, to }) => {
     const passes = createPasses(scope, withAllOnLoad(scope, { from, to }))
     const [{ readsInput }, { joinOf }] = [passes('recompute'), passes('keep')]
-    const isRead = (tensor: number): boolean => graph.readers[tensor]!.some((reader) => from <= reader && reader < to && readsInput(reader))
+    const isRead = (tensor: number): boolean =>
+      graph.readers[tensor]!.some((reader) => from <= reader && reader < to && readsInput(reader, tensor))
     let [all, own, count] = [0, 0, 0]
     for (let tensor = from + 1; tensor <= to; tensor++) {
       // What lies in another tensor is there with that.
@@ -96,7 +97,7 @@ export const heldBytesEstimator = (scope: ModelScope): ((segment: Segment, parts
     const held = parts.map(() => new Set<number>())
     for (let tensor = from + 1; tensor < to; tensor++) {
       const reader = graph.readers[tensor]!.find(
-        (position) => from <= position && position < to && isWhole[position]! && readsInput(position)
+        (position) => from <= position && position < to && isWhole[position]! && readsInput(position, tensor)
       )
       if (reader === undefined) continue
       // The op with which a part begins runs backward last of those after it.

@@ -41,7 +41,7 @@ export const keptBytesEstimator = (
       const readsAgain = recompute && wantsGradient(scope, segment)
       const { isRead, readsInput } = segmentPasses(scope, segment, onHost)(recompute ? 'recompute' : 'keep')
       const reads = (tensor: number): boolean =>
-        recompute ? isRead(tensor) : graph.readers[tensor]!.some((reader) => from <= reader && reader < to && readsInput(reader))
+        recompute ? isRead(tensor) : graph.readers[tensor]!.some((reader) => from <= reader && reader < to && readsInput(reader, tensor))
       for (const tensor of boundaryTensors(graph, segment).inputs) {
         if (readsAgain && isRead(tensor)) readAgain.add(tensor)
         if (tensor > 0 && !onHost.has(tensor) && !madeAgain.has(tensor) && reads(tensor)) kept.add(tensor)

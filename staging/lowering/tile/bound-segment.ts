@@ -82,8 +82,8 @@ export type ForwardMode = 'discard' | 'keep' | 'recompute' | 'rematerialize' | '
 export interface Pass {
   readonly mode: ForwardMode
   readonly runs: (position: number) => boolean
-  /** Tells whether the op's backward reads its input as this pass leaves it. */
-  readonly readsInput: (position: number) => boolean
+  /** Tells whether the op's backward reads a tensor, its input, as this pass leaves it. */
+  readonly readsInput: (position: number, tensor: number) => boolean
   /**
    * Tells whether the op is the segment's last and its backward runs on whole tensors, before the
    * tiles.

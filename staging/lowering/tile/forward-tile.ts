@@ -96,7 +96,7 @@ export const operandTiles = (tile: ForwardTile, position: number): readonly Tile
     const input = getTile(tile, tensor)
     return isSameRegion(whole, region)
       ? input
-      : packedPart(scope, input, within(whole, region), name, pass.runs(position) || pass.readsInput(position))
+      : packedPart(scope, input, within(whole, region), name, pass.runs(position) || pass.readsInput(position, tensor))
   })
 }
 

@@ -12,14 +12,16 @@ import type { ForwardMode, Pass } from './bound-segment'
 import { normalisedOnLoad, onLoadNormalisations } from './normalise-on-load'
 
 /**
- * Tells whether an op's backward reads its input: for the gradient of its input, or of a weight
- * that learns.
+ * Tells whether an op's backward reads an input: for the gradient of its input, of a weight that
+ * learns, or of the inputs beside it.
  */
-const backwardReadsInput = ({ graph, parameters, requiresGrad }: ModelScope, position: number): boolean => {
+const backwardReadsInput = ({ graph, parameters, requiresGrad }: ModelScope, position: number, tensor: number): boolean => {
   const node = graph.nodes[position]!
   const { input } = getNodeLowering(node).saves
   const both = parameters[position]
   if (input === 'for-weights') return both?.weight?.learning !== undefined || both?.bias?.learning !== undefined
+  // Of two that are the same each is beside the other.
+  if (input === 'for-others') return node.inputs.some((other, operand) => requiresGrad[other]! && operand !== node.inputs.indexOf(tensor))
   return input === 'always' && (isLoss(node.op) || requiresGrad[position + 1] === true)
 }
 
@@ -43,7 +45,7 @@ export const mayEndWhole = (scope: ModelScope, span: Span): boolean => {
     parameters[to - 1] === undefined &&
     !isDifferentiatedBefore(scope, span, to - 1) &&
     graph.readers[to]![0] === to &&
-    backwardReadsInput(scope, to)
+    backwardReadsInput(scope, to, to)
   )
 }
 
@@ -97,8 +99,8 @@ const savesOutput = (described: Described, position: number): boolean =>
 const writes = (described: Described, tensor: number): boolean =>
   described.mode !== 'recompute' && leaves(described, tensor) && (described.mode !== 'rematerialize' || described.wanted.has(tensor))
 
-const isReadBackward = ({ scope, mode }: Described, position: number): boolean =>
-  mode !== 'rematerialize' && backwardReadsInput(scope, position)
+const isReadBackward = ({ scope, mode }: Described, position: number, tensor: number): boolean =>
+  mode !== 'rematerialize' && backwardReadsInput(scope, position, tensor)
 
 /** Positions of the ops that run: all whose outputs this pass, or backward after it, reads. */
 const runningPositions = (described: Described): ReadonlySet<number> => {
@@ -111,7 +113,7 @@ const runningPositions = (described: Described): ReadonlySet<number> => {
     const saved = scope.requiresGrad[position + 1]! && isSaved
     const isWanted =
       mode === 'rematerialize' ? writes(described, position + 1) : mode !== 'recompute' || saved || isLoss(nodes[position]!.op)
-    const isRead = (reader: number): boolean => running.has(reader) || isReadBackward(described, reader)
+    const isRead = (reader: number): boolean => running.has(reader) || isReadBackward(described, reader, position + 1)
     if (isWanted || readersInside(described, position + 1).some(isRead)) running.add(position)
   }
   return running
@@ -130,7 +132,7 @@ const findInPlaceConsumer = (described: Described, tensor: number): number | und
     !node.inputs.slice(1).includes(tensor) &&
     scope.layouts[tensor] === scope.layouts[consumer + 1] &&
     !isKept &&
-    !(keeps && backwardReadsInput(scope, consumer))
+    !(keeps && backwardReadsInput(scope, consumer, tensor))
     ? consumer
     : undefined
 }
@@ -152,7 +154,8 @@ const findJoin = (described: Described, running: ReadonlySet<number>, tensor: nu
   if (readers.length > 1 && !isJoin(tensor - 1)) return undefined
   const { inputs } = graph.nodes[join]!
   const { operands, whole } = joinedTensors(scope, join)
-  const isKept = leaves(described, join + 1) || readersInside(described, join + 1).some((reader) => isReadBackward(described, reader))
+  const isKept =
+    leaves(described, join + 1) || readersInside(described, join + 1).some((reader) => isReadBackward(described, reader, join + 1))
   return isKept &&
     whole.extents[0] === 1 &&
     isPlanar(whole.layout) &&
@@ -176,9 +179,9 @@ const createPass = (described: Described): Pass => {
   return {
     mode: described.mode,
     runs,
-    readsInput: (position) => !onLoad.has(position) && isReadBackward(described, position),
+    readsInput: (position, tensor) => !onLoad.has(position) && isReadBackward(described, position, tensor),
     endsWhole: (position) => isEndWhole(described, position),
-    isRead: (tensor) => readersInside(described, tensor).some((reader) => runs(reader) || isReadBackward(described, reader)),
+    isRead: (tensor) => readersInside(described, tensor).some((reader) => runs(reader) || isReadBackward(described, reader, tensor)),
     writes: memoizeByNumber((tensor) => writes(described, tensor)),
     inPlaceConsumerOf: memoizeByNumber((tensor) => findInPlaceConsumer(described, tensor)),
     joinOf: memoizeByNumber((tensor) => findJoin(described, running, tensor)),
