@@ -1,9 +1,12 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { conv2d, globalAvgPool, meanSquaredError, type Model } from '../../dsl'
 import { deviceModel } from '../../native'
 import { versions } from '../../native/addon/addon'
 import { layoutCode } from '../../staging/kernels/layout'
+import { gradients } from '../golden/execute'
 import { must } from '../must'
+import { initialisedExecution, norm } from '../properties/random-execution'
 
 test('the cpu answers for whole convolutions of any size: oneDNN 2.6 divides by the elements of an image, which it counts in 32 bits', () => {
   for (const precision of ['float32', 'bf16'] as const) {
@@ -74,6 +77,19 @@ compiled('in bf16 the cpu has compiled kernels of every common convolution, wher
     const what = `${kernel}x${kernel}, stride ${stride}, dilation ${dilation}, ${groups} groups: ${JSON.stringify({ stored, ...read })}`
     for (const layout of Object.values(read)) assert.match(layout, groups === 1 ? /2[io]$/ : /^Goihw16g$/, what)
     assert.is.not(stored, 'plain', what)
+  }
+})
+
+test('over a large image, of which each pixel has the same part in it, the gradient of a bias keeps its digits', async () => {
+  for (const options of [{ k: 1 }, { k: 1, s: 2 }, { k: 3, p: 1 }, { k: 3, p: 1, groups: 4 }]) {
+    const net: Model = { name: 'long', layers: [conv2d({ out: 4, ...options }), globalAvgPool, meanSquaredError] }
+    const execution = initialisedExecution(net, [1, 4, 800, 800], 'cpu')
+    const batch = { ...execution.batch, target: [1, 2, 3, 4] }
+    const biasOn = async (device: 'cpu' | 'reference') =>
+      (await gradients({ ...execution, batch, device, strategy: 'plain' })).tensors.get('grad.0.bias')!
+    const [found, exact] = [await biasOn('cpu'), await biasOn('reference')]
+    const error = norm(exact.map((value, index) => value - found[index]!)) / norm(exact)
+    assert.ok(error < 1e-6, `${JSON.stringify(options)}: ${error}`)
   }
 })
 

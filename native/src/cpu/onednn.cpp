@@ -88,7 +88,7 @@ dnnl_status_t describe(KernelKind kind, const ConvolutionDescriptors& c, const d
                                                                 c.weights.get(), c.destination.get(), strides, dilations.data(), before,
                                                                 after, nullptr, attributes.get());
   return dnnl_convolution_backward_weights_primitive_desc_create(found, engine().get(), dnnl_convolution_direct, c.source.get(),
-                                                                 c.weights.get(), c.bias.get(), c.destination.get(), strides,
+                                                                 c.weights.get(), nullptr, c.destination.get(), strides,
                                                                  dilations.data(), before, after, nullptr, attributes.get());
 }
 #else
@@ -105,8 +105,8 @@ dnnl_status_t describe(KernelKind kind, const ConvolutionDescriptors& c, const d
   if (kind == KernelKind::convolutionBackwardData)
     return create(dnnl::convolution_backward_data::desc(direct, c.source, c.weights, c.destination, c.strides, dilations, c.paddingBefore,
                                                         c.paddingAfter));
-  return create(dnnl::convolution_backward_weights::desc(direct, c.source, c.weights, c.bias, c.destination, c.strides, dilations,
-                                                         c.paddingBefore, c.paddingAfter));
+  return create(dnnl::convolution_backward_weights::desc(direct, c.source, c.weights, c.destination, c.strides, dilations, c.paddingBefore,
+                                                         c.paddingAfter));
 }
 #endif
 
