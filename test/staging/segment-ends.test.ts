@@ -1,4 +1,4 @@
-// Plans in which a segment's end, or what is frozen in it, leaves something out that others have.
+// Plans in which a segment's end, what is frozen in it, or an op leaves something out that others do.
 import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -6,6 +6,7 @@ import {
   batchNorm,
   checkpoint,
   conv2d,
+  convTranspose2d,
   denseBlock,
   flatten,
   gated,
@@ -22,6 +23,7 @@ import {
 } from '../../dsl'
 import { deviceModel, type DeviceName } from '../../native'
 import { stage, verify, type Objective, type Segment } from '../../staging'
+import type { DevicePrecision } from '../../staging/kernels/precision'
 import { asWritten } from '../golden/execute'
 import { must } from '../must'
 
@@ -42,12 +44,12 @@ const assertVerified = (
   layers: readonly AnyLayer[],
   segments: readonly Segment[] | undefined,
   objective: Objective = { kind: 'gradients' },
-  { device = 'reference' as DeviceName, batch = 1 } = {}
+  { device = 'reference' as DeviceName, precision = (device === 'cpu' ? 'float32' : 'float64') as DevicePrecision, batch = 1 } = {}
 ): void => {
   const { program } = must(
     stage({
       ...{ model: { name: 'net', layers: [...layers, meanSquaredError] }, input: [batch, 3, 8, 6], strategy: 'sft', objective },
-      device: must(deviceModel(device, device === 'cpu' ? 'float32' : 'float64', 1)),
+      device: must(deviceModel(device, precision, 1)),
       source: { kind: 'float' },
       ...(segments && { given: asWritten(segments) })
     })
@@ -93,6 +95,13 @@ test('of a product only those factors are read backward that others learn from',
   ])
     for (const recompute of [false, true])
       assertVerified([gated(normalised, normalised), convolution], segmentsTo([5, 7], { 0: { recompute } }), training(...frozen))
+})
+
+test('tiles share the weights of a transposed convolution as its forward reads them', () => {
+  const layers = [convTranspose2d({ out: 16, k: 3 }), tanh, convTranspose2d({ out: 16, k: 2, s: 2 }), tanh]
+  for (const precision of ['float32', 'bf16'] as const)
+    for (const objective of [training(), { kind: 'gradients' } as const])
+      assertVerified(layers, segmentsTo([4, 5], { 0: { grid: { B: 1, H: 2, W: 2 } } }), objective, { device: 'cpu', precision })
 })
 
 test.run()
