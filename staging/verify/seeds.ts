@@ -1,8 +1,8 @@
 import type { Kernel, KernelKind } from '../kernels/kernels'
-import type { Range } from '../program/program-buffer'
 import { sameBytes, type Access, type Event, type OpenLoop, type ProgramEvents, type SectionEvents, type Store } from './events'
 import { accessBoxes } from './access-boxes'
-import { bytesOfBox, overlap, subtract, type Box, type Coordinates } from './boxes'
+import { ownBoxes, sizeOf } from './own-boxes'
+import { bytesOfBox, overlap, subtract, type Box } from './boxes'
 import { fail, operandFault, rangeText, type InstructionPlace, type VerifierFault } from './fault'
 import { WrittenBytes } from './initialised'
 
@@ -105,36 +105,6 @@ const partFault = (section: string, buffer: string, sentence: string): VerifierF
   buffer
 })
 
-const size = ([from, to]: Range): number => to - from
-
-/** The bytes of a store that are this rank's own, and those that it holds of others. */
-const ownBoxes = (
-  { bytes }: Store,
-  share: Store['share'],
-  system: Coordinates
-): { readonly own: readonly Box[]; readonly ownBytes: number; readonly others: readonly Box[] } => {
-  const all = accessBoxes(system, { base: 0, repeats: [], run: bytes }).boxes
-  if (share === undefined || share.kind === 'alike') return { own: all, ownBytes: bytes, others: [] }
-  const { own } = share
-  if (share.kind === 'sum') {
-    const imageBytes = bytes / share.of.images
-    const run = size(own.images) * imageBytes
-    return { own: accessBoxes(system, { base: own.images[0] * imageBytes, repeats: [], run }).boxes, ownBytes: run, others: [] }
-  }
-  const { held, rowBytes } = share
-  const [imageBytes, planeBytes] = [bytes / size(held.images), size(held.rows) * rowBytes]
-  const [planes, run] = [imageBytes / planeBytes, size(own.rows) * rowBytes]
-  const boxes = accessBoxes(system, {
-    base: (own.images[0] - held.images[0]) * imageBytes + (own.rows[0] - held.rows[0]) * rowBytes,
-    repeats: [
-      { count: size(own.images), stride: imageBytes },
-      { count: planes, stride: planeBytes }
-    ],
-    run
-  }).boxes
-  return { own: boxes, ownBytes: size(own.images) * planes * run, others: subtract(all, boxes) }
-}
-
 const proveOnce = (
   { stores, coordinates }: ProgramEvents,
   section: string,
@@ -146,7 +116,7 @@ const proveOnce = (
   if (missing.length > 0)
     fail(partFault(section, name, `${reader} leaves out ${rangeText(bytesOfBox(coordinates[store]!, missing[0]!))} of "${name}"`))
   // Of all pixels a rank sums those of its rows.
-  const ownTimes = share?.kind === 'sum' && times > 1 ? (times * size(share.own.rows)) / share.of.rows : times
+  const ownTimes = share?.kind === 'sum' && times > 1 ? (times * sizeOf(share.own.rows)) / share.of.rows : times
   const excess = bytes - (reader === sending ? held - ownBytes : ownBytes * ownTimes)
   const each = times === 1 ? '' : `, over ${times} pixels`
   if (excess > 0) fail(partFault(section, name, `${reader} takes ${excess} bytes of "${name}" more than once${each}`))
@@ -192,6 +162,11 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
     if (kind !== 'copyBox' || share?.kind !== 'part' || !share.isSent) return false
     const { own } = ownBoxes(stores[access.store]!, share, coordinates[access.store]!)
     return accessBoxes(coordinates[access.store]!, access).boxes.every((box) => !own.some((other) => overlap(box, other)))
+  }
+  /** Tells whether an access is to what a rank adds to a gradient that is then sent whole. */
+  const isContributed = ({ kind }: Kernel, { store }: Access): boolean => {
+    const { share } = stores[store]!
+    return kind === 'copyBox' && share !== undefined && share.kind !== 'part' && readers.get(store)?.has('network') === true
   }
   /** Tells whether what is sent is a gradient to which all ranks add theirs. */
   const isSummed = ({ kernel }: InstructionPlace, { store }: Access): boolean =>
@@ -268,7 +243,11 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
             take(seeding, event.kernel, access, loops)
             latest.set(store, access)
           } else if (isOfOthers(event.kernel, access) && goesTo(event.accesses, 'network')) take(sending, event.kernel, access, loops)
-          else if (isOfOthers(event.kernel, access) && goesTo(event.accesses, 'normaliseBackward', 'copyBox')) touched.add(store)
+          else if (
+            (isOfOthers(event.kernel, access) || isContributed(event.kernel, access)) &&
+            goesTo(event.accesses, 'normaliseBackward', 'copyBox')
+          )
+            touched.add(store)
           else if (!completes(event.kernel, access, event.accesses, loops)) checkReread(event.place, access, latest.get(store))
           touched.add(store)
         }

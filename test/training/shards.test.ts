@@ -206,6 +206,26 @@ for (const device of devices)
       assert.equal(await assertTrainsAsAlone(execution, objective, rowsOf(count), updates, tolerance), ['maxima of 2'])
     })
 
+test('ranks that share images or rows add to the gradient of what all of them have, through a normalisation', async () => {
+  const draw = drawsOf(4)
+  const updates = [[imagesOf(12, () => draw(-1000, 1000) / 1000)], [imagesOf(12, () => draw(-1000, 1000) / 1000)]]
+  const ofVectors = [...convolved, globalMaxPool, batchNorm(), linear({ out: 3 }), softmaxCrossEntropy]
+  const ofImages = [...convolved, batchNorm(), globalAvgPool, linear({ out: 3 }), softmaxCrossEntropy]
+  const onAll: Segment = { ...inRows(0, 2), shards: { B: 1, H: 1 } }
+  for (const [layers, segments, images] of [
+    [ofVectors, [inRows(0, 3), inRows(3, 6)], 2],
+    [ofImages, [onAll, inRows(2, 4), inRows(4, 6)], 2],
+    [ofImages, [onAll, inRows(2, 4), inRows(4, 6)], 1]
+  ] as const)
+    await assertTrainsAsAlone(
+      { ...pooling(layers, [2, 2, 12, 6]), segments },
+      { kind: 'train', optimizer: optimizers[1]! },
+      { count: 2, images },
+      updates,
+      { tensors: 1e-12, losses: 1e-12 }
+    )
+})
+
 for (const pool of [globalAvgPool, globalMaxPool])
   test(`ranks that share rows train in bf16 as one process does: ${pool.op}`, async () => {
     const layers = [...convolved, conv2d({ out: 4, k: 3, p: 1 }), pool, linear({ out: 3 }), softmaxCrossEntropy]
