@@ -45,10 +45,15 @@ export interface OpLowering<P extends Op> {
   /** Why no device can run it with these arguments; undefined where they can. */
   readonly validate?: (args: ArgsOf<P>) => string | undefined
   /**
-   * What backward reads besides the output's gradient, inputs perhaps for weights that learn only,
-   * or for gradients of the inputs beside them; the rest need not be kept.
+   * What backward reads besides the output's gradient, inputs perhaps for weights that learn only
+   * (or biases, which most kernels make with those), or for gradients of the inputs beside them;
+   * the rest need not be kept.
    */
-  readonly saves: { readonly input?: 'always' | 'for-weights' | 'for-others'; readonly output?: true; readonly indices?: true }
+  readonly saves: {
+    readonly input?: 'always' | 'for-weights' | 'for-weights-alone' | 'for-others'
+    readonly output?: true
+    readonly indices?: true
+  }
   /** Forward may overwrite its first input, and backward its output's gradient. */
   readonly inPlace: boolean
   /** Its output is its inputs, one after the other along the channels. */

@@ -72,7 +72,7 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
     return { stored, forward: backwardData, backwardData: forward, transformed: undefined, normalisable: false, groups }
   },
   backwardReadsStored: true,
-  saves: { input: 'for-weights' },
+  saves: { input: 'for-weights-alone' },
   inPlace: false,
   outputLayout: ({ device }, _, { output }) => device.activationLayout(output[1], false),
   forward: (scope, step) => {

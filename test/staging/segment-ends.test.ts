@@ -104,4 +104,9 @@ test('tiles share the weights of a transposed convolution as its forward reads t
       assertVerified(layers, segmentsTo([4, 5], { 0: { grid: { B: 1, H: 2, W: 2 } } }), objective, { device: 'cpu', precision })
 })
 
+test('the bias of a transposed convolution learns without what that reads', () => {
+  const layers = [convolution, convTranspose2d({ out: 4, k: 3 }), convolution]
+  for (const recompute of [false, true]) assertVerified(layers, segmentsTo([2, 4], { 0: { recompute } }), training('0', '1.weight'))
+})
+
 test.run()

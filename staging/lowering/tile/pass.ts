@@ -19,6 +19,7 @@ const backwardReadsInput = ({ graph, parameters, requiresGrad }: ModelScope, pos
   const node = graph.nodes[position]!
   const { input } = getNodeLowering(node).saves
   const both = parameters[position]
+  if (input === 'for-weights-alone') return both?.weight?.learning !== undefined
   if (input === 'for-weights') return both?.weight?.learning !== undefined || both?.bias?.learning !== undefined
   // Of two that are the same each is beside the other.
   if (input === 'for-others') return node.inputs.some((other, operand) => requiresGrad[other]! && operand !== node.inputs.indexOf(tensor))
