@@ -1,4 +1,4 @@
-// Plans in which a segment's end, what is frozen in it, or an op leaves something out that others do.
+// Plans where a segment's end, what is frozen in it, or an op leaves out what others have.
 import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
