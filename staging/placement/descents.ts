@@ -15,10 +15,10 @@ const heights = { large: [1, 1.005, 1.02, 1.05], all: [1, 1.0025, 1.0075, 1.02] 
 /** Orders in which large buffers are placed; what one does not find the other often does. */
 const ordersOfLarge = [preferences[0]!, preferences[2]!]
 
-/** A descent without a wrong turn takes a step a buffer: what needs many more finds nothing soon. */
+/** A descent without a wrong turn takes a step a buffer; one with many seldom ends soon. */
 const stepsPerBuffer = 1.25
 
-/** Of few buffers steps are cheap: as many for large ones by an order, and for all by all orders. */
+/** Of few buffers steps are cheap: as many for large ones by an order, for all by all orders. */
 const leastSteps = { large: 1200, all: 2400 }
 
 const stepsFor = (buffers: number, least: number): number => Math.max(Math.ceil(stepsPerBuffer * buffers), least)
