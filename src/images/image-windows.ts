@@ -4,6 +4,7 @@ import { type ImageWindow, type ReadPixels, freePixels } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type ImageHeader, fileReason, isGone, readFailure } from './image-header'
 import { namingTile, wholeTiles } from './bad-tile'
+import { keepingTiles } from './decoded-tiles'
 import { levelOptions } from './sharp-options'
 import { loadSharp } from './load-sharp'
 import type { ReadWindow } from './read-window'
@@ -97,7 +98,8 @@ export const windowReader = (path: string, { view, levels, samples, slide }: Ima
       TE.mapLeft(({ message }: { readonly message: string }) => windowFailure(path, levels, level, window)(new Error(message)))(
         slide.read(level.page, window)
       ))
-  const read = namingTile(readSlide ?? (samples.bands === undefined ? readColours : readStored), level.tile)
+  const decode = namingTile(readSlide ?? (samples.bands === undefined ? readColours : readStored), level.tile)
+  const read = keepingTiles(decode, level.tile, level, pixelBytes(samples))
   if (isStored(view)) return read
   const [rows, columns] = [
     { stored: level.height, read: view.height },

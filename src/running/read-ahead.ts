@@ -4,6 +4,7 @@ import { type Image, type ImageWindow, type ReadPixels, freePixels } from '../..
 import type { Program } from '../../staging'
 import type { Outcome } from '../failure'
 import { windowInImage } from '../images/crop-placement'
+import { keptTilesBytes } from '../images/decoded-tiles'
 import type { Extent2 } from '../images/resolution'
 import { pixelBytes } from '../images/samples'
 import { windowBytes } from '../images/tile-windows'
@@ -12,8 +13,8 @@ import { withResource } from '../tasks/with-resource'
 /** A window that is read ahead, one that was, and its copy that a kernel loads. */
 const heldWindows = 3
 
-/** Bytes of host memory of the windows that are read while a section runs. */
-export const heldBytes = heldWindows * windowBytes
+/** Bytes of host memory of the windows that are read while a section runs, and of their tiles. */
+export const heldBytes = heldWindows * windowBytes + keptTilesBytes
 
 type Code = Program['step']['code']
 
