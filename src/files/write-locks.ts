@@ -61,7 +61,7 @@ const heldFailure = async ({ name, path }: Claimed, lock: string): Promise<Failu
   )
 }
 
-/** The addon says nothing of a file but that it cannot be written: of a disk, not of a device. */
+/** What the addon says of a lock's file is of a disk, not of a device. */
 const lockFailure = (error: DeviceError): Failure => (error.code === 'device' ? inputFailure(error.message) : deviceFailure(error))
 
 const acquire = (claimed: Claimed, notice: (sentence: string) => void): Outcome<readonly FileLock[]> =>

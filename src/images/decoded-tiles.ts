@@ -4,19 +4,20 @@ import { type ImageWindow, freePixels } from '../../native'
 import { wholeTiles } from './bad-tile'
 import type { ReadWindow } from './read-window'
 import type { Extent2 } from './resolution'
+import { windowBytes } from './tile-windows'
 
-/** Bytes of tiles that are kept, of all images together: mostly a row of an image's, and more. */
+/** Bytes of tiles that are kept, of all images together: mostly two rows of an image's. */
 export const keptTilesBytes = 2 ** 25
 
 /** Tiles of all images that are open, the latest read last. */
 const kept = new Map<string, Uint8Array>()
-let heldBytes = 0
+let keptBytes = 0
 
 const drop = (name: string): void => {
   const pixels = kept.get(name)
   if (pixels === undefined) return
   kept.delete(name)
-  heldBytes -= pixels.length
+  keptBytes -= pixels.length
   freePixels(pixels)
 }
 
@@ -24,9 +25,9 @@ const keep = (name: string, pixels: Uint8Array): void => {
   // Two who read at once may both have missed it.
   drop(name)
   kept.set(name, pixels)
-  heldBytes += pixels.length
+  keptBytes += pixels.length
   for (const oldest of kept.keys()) {
-    if (heldBytes <= keptTilesBytes) return
+    if (keptBytes <= keptTilesBytes) return
     drop(oldest)
   }
 }
@@ -77,7 +78,7 @@ const hull = (windows: readonly ImageWindow[]): ImageWindow => {
   return { top, left, height: bottom - top, width: right - left }
 }
 
-let images = 0
+let readers = 0
 
 /**
  * Reads windows as `read` does, but decodes a tile once for windows that follow each other: tiles
@@ -85,13 +86,13 @@ let images = 0
  * read where an image is gone through once.
  */
 export const keepingTiles = (read: ReadWindow, tile: Extent2, image: Extent2, pixelBytes: number): ReadWindow => {
-  const number = images++
-  const nameOf = ({ top, left }: ImageWindow): string => `${number} ${top} ${left}`
+  const reader = readers++
+  const nameOf = ({ top, left }: ImageWindow): string => `${reader} ${top} ${left}`
   return (window) => {
     const whole = wholeTiles(window, tile, image)
     const isWhole = whole.height === window.height && whole.width === window.width
-    // What would push out its own tiles is read as it is.
-    if (isWhole || whole.height * whole.width * pixelBytes > keptTilesBytes / 2) return read(window)
+    // Whole tiles of more bytes than a window may have are not kept.
+    if (isWhole || whole.height * whole.width * pixelBytes > windowBytes) return read(window)
     return async () => {
       const into = { window, pixels: new Uint8Array(window.height * window.width * pixelBytes) }
       // Before anything is waited for: what is kept may be pushed out until then.

@@ -1,5 +1,6 @@
 import { ignoredLabel } from '../images/class-list'
 import { type Dataset, imageLabels, labelKind, listMasks } from '../images/dataset'
+import { isMask, labelNumbers } from '../images/labels'
 import type { Mask } from '../images/masks'
 import type { BestBy } from './best'
 import type { Split } from './validation-split'
@@ -19,17 +20,18 @@ const maskNotices = (masks: readonly Mask[]): readonly string[] => {
 }
 
 /** In what the images of a validation are all alike, so that a measure says nothing of them. */
-export const findAlike = (measure: BestBy, { examples }: Dataset): string | undefined => {
-  const isAlike = (numbers: readonly number[]): boolean => new Set(numbers).size === 1
-  const labels = examples.map(({ label }) => label)
-  const classes = labels.filter((label) => typeof label === 'number')
-  const values = labels.flatMap((label) => (typeof label === 'object' && 'values' in label ? [label.values] : []))
-  const masked = classesIn(listMasks({ examples }))
-  if (measure === 'auc' && isAlike(classes)) return `${labels.length} validation images are of class ${classes[0]}`
-  if (measure === 'auc' && masked.length === 1)
-    return `pixels of the ${labels.length} validation masks that count are of class ${masked[0]}`
-  const isConstant = values.length > 0 && values[0]!.every((_, place) => isAlike(values.map((row) => row[place]!)))
-  return measure === 'r2' && isConstant ? `${labels.length} validation images have the same values` : undefined
+export const findAlike = (measure: BestBy, { examples, classes }: Dataset): string | undefined => {
+  const labels = examples.flatMap(({ label }) => (isMask(label) ? [] : [label]))
+  const rows = labels.map((label) => labelNumbers(label, classes))
+  const isAlike = rows.length > 0 && rows[0]!.every((_, place) => rows.every((row) => row[place] === rows[0]![place]))
+  if (measure === 'r2') return isAlike ? `${rows.length} validation images have the same values` : undefined
+  if (measure !== 'auc' && measure !== 'kappa') return undefined
+  if (isAlike) return `${rows.length} validation images are of ${typeof labels[0] === 'number' ? `class ${labels[0]}` : 'the same classes'}`
+  const masks = listMasks({ examples })
+  const [only, ...others] = classesIn(masks)
+  return only === undefined || others.length > 0
+    ? undefined
+    : `pixels of the ${masks.length} validation masks that count are of class ${only}`
 }
 
 const labelNotices = (name: 'training' | 'validation', labels: readonly number[]): readonly string[] =>

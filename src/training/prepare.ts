@@ -124,11 +124,11 @@ const checkMeasure = ({ options: { bestBy, validateOn } }: TrainingRequest, { tr
     return E.left(inputFailure(`--best-by ${bestBy} is not measured on such data; take ${alternatives(measured)}`))
   // Else the first validation would stay the best, and --early-stop would end there.
   const alike = validation && findAlike(bestBy, validation)
-  return alike === undefined
+  return validation === undefined || alike === undefined
     ? E.right(undefined)
     : E.left(
         inputFailure(
-          `--best-by ${bestBy} cannot be measured, since all ${alike}: add others, or take ${alternatives(measured.filter((one) => one !== bestBy))}`
+          `--best-by ${bestBy} cannot be measured, since all ${alike}: add others, or take ${alternatives(measured.filter((one) => findAlike(one, validation) === undefined))}`
         )
       )
 }

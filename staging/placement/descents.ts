@@ -26,14 +26,14 @@ const stepsFor = (buffers: number, least: number): number => Math.max(Math.ceil(
 /**
  * Offline, for Programs, which are placed by the dozen: first-fit, then searches of few steps
  * (`branchAndBound`) at fixed heights over what is live at once, of large buffers alone with the
- * small ones between them by first-fit, and of all. It ends at what is live at once or after all
- * of them. With `goal`, it ends within so many bytes, or says that it found no place within them:
- * higher ones it does not search, and within the goal it finds nothing that it would not without.
+ * small ones between them by first-fit, then of all. It ends at what is live at once, or else with
+ * the lowest that these find. With `goal` it ends once all lie within so many bytes; where they do
+ * not, it answers as without.
  */
-export const placeInDescents = (lifetimes: readonly Lifetime[], alignment: number, goal?: number): Placement => {
+export const placeInDescents = (lifetimes: readonly Lifetime[], alignment: number, goal = 0): Placement => {
   const bound = maxLive(lifetimes, alignment).bytes
   let best = firstFit(lifetimes, { alignment })
-  const isEnough = (): boolean => best.peakBytes <= Math.max(bound, goal ?? 0)
+  const isEnough = (): boolean => best.peakBytes <= Math.max(bound, goal)
   const take = (other: Placement): void => {
     if (other.peakBytes < best.peakBytes) best = other
   }
@@ -44,8 +44,8 @@ export const placeInDescents = (lifetimes: readonly Lifetime[], alignment: numbe
   if (isEnough()) return best
 
   const bottom = layBottom(lifetimes, alignment)
-  /** What can be lower than what is found, and is asked for. */
-  const isSought = (height: number): boolean => height < best.peakBytes && height <= (goal ?? Infinity)
+  /** What may be lower than what is found, which ends before the padding of its last buffer. */
+  const isLower = (height: number): boolean => height < best.peakBytes + alignment
   /** Offsets of some buffers within a height, in so many steps, which the orders share. */
   const searchOf = (indices: readonly number[], orders: typeof preferences, stepLimit: number) => {
     const { sought, sections } = makeSearchBuffers(lifetimes, indices, alignment)
@@ -68,7 +68,7 @@ export const placeInDescents = (lifetimes: readonly Lifetime[], alignment: numbe
     for (const order of ordersOfLarge) {
       const search = searchOf(large, [order], stepsFor(large.length, leastSteps.large))
       for (const height of heights.large.map((part) => part * bound)) {
-        const found = isSought(height) ? search(height) : undefined
+        const found = isLower(height) ? search(height) : undefined
         if (found === undefined) continue
         const bottomOnes = lifetimes.flatMap((one, index) => (bottom.isThroughout(one) ? [[index, bottom.offsets[index]!] as const] : []))
         take(firstFitAround(lifetimes, new Map([...bottomOnes, ...found]), alignment))
@@ -81,9 +81,9 @@ export const placeInDescents = (lifetimes: readonly Lifetime[], alignment: numbe
   const count = bottom.passing.length
   const search = searchOf(bottom.passing, preferences, stepsFor(count, leastSteps.all))
   // Without any room, of many buffers one descent finds nothing.
-  const sought = heights.all.filter((part) => part > 1 || stepsPerBuffer * count <= leastSteps.all).map((part) => part * bound)
-  for (const height of goal === undefined ? sought : sought.reverse()) {
-    const found = isSought(height) ? search(height) : undefined
+  const parts = heights.all.filter((part) => part > 1 || stepsPerBuffer * count <= leastSteps.all)
+  for (const height of parts.map((part) => part * bound)) {
+    const found = isLower(height) ? search(height) : undefined
     if (found === undefined) continue
     take(
       makePlacement(
@@ -92,7 +92,7 @@ export const placeInDescents = (lifetimes: readonly Lifetime[], alignment: numbe
         alignment
       )
     )
-    if (goal !== undefined) break
+    break
   }
   return best
 }

@@ -1,6 +1,6 @@
 /**
- * Buffers over the sections of program order between which nothing is born or dies; the order is
- * the order of preference.
+ * Buffers over sections of program order, numbered in turn, such that two are live at once where
+ * they share a section; the order is the order of preference.
  */
 export interface SectionedBuffers {
   readonly sections: number

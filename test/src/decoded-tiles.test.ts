@@ -60,6 +60,15 @@ test('a tile that lies in several windows is decoded once, and what holds whole 
   assert.equal(windows.at(-1), whole)
 })
 
+test('two windows that are read at once, of tiles that they share, have their pixels', async () => {
+  const file = imageOf(0, [])
+  const slow: ReadWindow = (window) => () => new Promise((done) => setImmediate(() => void file(window)().then(done)))
+  const read = keepingTiles(slow, { height: 8, width: 8 }, { height: 32, width: 32 }, pixelBytes)
+  const windows = [3, 5, 7].map((left) => ({ top: 3, left, height: 9, width: 9 }))
+  for (const [at, found] of (await Promise.all(windows.map((window) => read(window)()))).entries())
+    assert.equal(must(found), pixelsOf(windows[at]!, 0))
+})
+
 test('a window that cannot be read fails, and is read once it can be', async () => {
   const windows: ImageWindow[] = []
   let isBroken = true

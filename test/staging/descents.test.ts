@@ -20,31 +20,25 @@ const hard: fc.Arbitrary<readonly Lifetime[]> = fc
     timepoints: fc.integer({ min: 20, max: 60 }),
     slack: fc.constantFrom(0, 0.02, 0.1)
   })
-  .map((options) => cutInstance(options).lifetimes)
+  .chain((options) =>
+    // The last bytes of a buffer may lie in the padding of the others.
+    fc.constantFrom(0, 1, 63).map((fewer) => cutInstance(options).lifetimes.map((one) => ({ ...one, bytes: one.bytes - fewer })))
+  )
 
-test('what fits is placed within as many bytes, the same each time, and fits in more', () => {
+test('what is placed within so many bytes fits in them, and in no fewer', () => {
   let placedHigher = 0
   fc.assert(
-    fc.property(hard, fc.array(fc.double({ min: 1, max: 1.2, noNaN: true }), { minLength: 4, maxLength: 4 }), (lifetimes, parts) => {
+    fc.property(hard, fc.array(fc.double({ min: 1, max: 1.2, noNaN: true }), { minLength: 2, maxLength: 2 }), (lifetimes, parts) => {
       const placed = placeProgram(lifetimes)
       assert.is(findOverlap(lifetimes, placed), undefined)
       assert.ok(placed.offsets.every((offset) => offset >= 0 && offset % alignment === 0))
       assert.equal(placeProgram([...lifetimes]), placed)
       const bound = maxLive(lifetimes).bytes
       if (placed.peakBytes > bound) placedHigher++
-      const fits = [...parts].sort((a, b) => a - b).map((part) => ({ bytes: part * bound, fits: fitsProgram(lifetimes, part * bound) }))
-      for (const [at, one] of fits.entries()) {
-        assert.ok(!one.fits || placed.peakBytes <= one.bytes)
-        assert.ok(at === 0 || one.fits || !fits[at - 1]!.fits)
-      }
-      assert.ok(
-        fitsProgram(
-          lifetimes,
-          lifetimes.reduce((sum, { bytes }) => sum + bytes + alignment, 0)
-        )
-      )
+      for (const bytes of [bound - 1, placed.peakBytes - 1, placed.peakBytes, ...parts.map((part) => part * bound)])
+        assert.is(fitsProgram(lifetimes, bytes), placed.peakBytes <= bytes, `${bytes} bytes of ${placed.peakBytes}`)
     }),
-    propertyRuns(100)
+    propertyRuns(60)
   )
   assert.ok(placedHigher > 0)
 })

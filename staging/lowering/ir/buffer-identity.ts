@@ -116,9 +116,8 @@ export const bufferText = (identity: BufferIdentity): string => {
   }
 }
 
-/** A buffer as a sentence has it: which of a tile and all of a tensor it is, too. */
+/** A buffer as a sentence has it, with its article. */
 export const bufferPhrase = (identity: BufferIdentity): string => {
-  if ('node' in identity && identity.form === 'tile') return `a tile of the ${tensorText(identity)}`
   const text = bufferText(identity)
   return text.startsWith('the ') ? text : `the ${text}`
 }
