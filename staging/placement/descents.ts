@@ -1,7 +1,7 @@
 import { branchAndBound } from './branch-and-bound'
 import { firstFit, firstFitAround, otherPreferences } from './first-fit'
 import { type Lifetime, type Placement, makePlacement, maxLive } from './placement'
-import { layBottom, makeSearchBuffers, orderedBy, preferences } from './sought'
+import { layBottom, makeSearchBuffers, orderedBy, preferences } from './search-buffers'
 
 /**
  * Large buffers alone are soon placed, and the small ones lie between them: those of less than this

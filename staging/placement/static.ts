@@ -2,7 +2,7 @@ import { type SearchResult, branchAndBound } from './branch-and-bound'
 import { firstFit, firstFitAround, otherPreferences } from './first-fit'
 import { type Allocator, type Lifetime, type Placement, maxLive, makePlacement } from './placement'
 import { searchWithRestarts, stepsOfSectionStep } from './restarts'
-import { type Sought, layBottom, makeSearchBuffers, orderedBy, preferences } from './sought'
+import { type Sought, layBottom, makeSearchBuffers, orderedBy, preferences } from './search-buffers'
 
 /** Steps to try by default: a search of at most some tens of seconds, for any number of buffers. */
 const defaultStepLimit = (buffers: number): number => Math.ceil(5e9 / Math.max(buffers, 200))
