@@ -2,44 +2,16 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { type ImageWindow, freePixels } from '../../native'
 import { wholeTiles } from './bad-tile'
+import { makeCache } from './cache'
 import type { ReadWindow } from './read-window'
 import type { Extent2 } from './resolution'
-import { windowBytes } from './tile-windows'
+import { cutWindow, windowBytes } from './tile-windows'
 
 /** Bytes of tiles that are kept, of all images together: mostly two rows of an image's. */
 export const keptTilesBytes = 2 ** 25
 
-/** Tiles of all images that are open, the latest read last. */
-const kept = new Map<string, Uint8Array>()
-let keptBytes = 0
-
-const drop = (name: string): void => {
-  const pixels = kept.get(name)
-  if (pixels === undefined) return
-  kept.delete(name)
-  keptBytes -= pixels.length
-  freePixels(pixels)
-}
-
-const keep = (name: string, pixels: Uint8Array): void => {
-  // Two who read at once may both have missed it.
-  drop(name)
-  kept.set(name, pixels)
-  keptBytes += pixels.length
-  for (const oldest of kept.keys()) {
-    if (keptBytes <= keptTilesBytes) return
-    drop(oldest)
-  }
-}
-
-const take = (name: string): Uint8Array | undefined => {
-  const pixels = kept.get(name)
-  if (pixels === undefined) return undefined
-  // Read again, it is the latest.
-  kept.delete(name)
-  kept.set(name, pixels)
-  return pixels
-}
+/** Tiles of all images that are open. */
+const kept = makeCache<Uint8Array>(keptTilesBytes, freePixels)
 
 /** Pixels of a window of an image, row by row. */
 interface WindowPixels {
@@ -58,16 +30,6 @@ const copyShared = (from: WindowPixels, to: WindowPixels, pixelBytes: number): v
   for (let row = top; row < bottom; row++)
     to.pixels.set(from.pixels.subarray(at(from, row), at(from, row) + (right - left) * pixelBytes), at(to, row))
 }
-
-const tilesOf = ({ top, left, height, width }: ImageWindow, tile: Extent2): readonly ImageWindow[] =>
-  Array.from({ length: Math.ceil(height / tile.height) }, (_, row) =>
-    Array.from({ length: Math.ceil(width / tile.width) }, (_, column) => ({
-      top: top + row * tile.height,
-      left: left + column * tile.width,
-      height: Math.min(tile.height, height - row * tile.height),
-      width: Math.min(tile.width, width - column * tile.width)
-    }))
-  ).flat()
 
 /** The least window that holds some. */
 const hull = (windows: readonly ImageWindow[]): ImageWindow => {
@@ -96,8 +58,8 @@ export const keepingTiles = (read: ReadWindow, tile: Extent2, image: Extent2, pi
     return async () => {
       const into = { window, pixels: new Uint8Array(window.height * window.width * pixelBytes) }
       // Before anything is waited for: what is kept may be pushed out until then.
-      const missing = tilesOf(whole, tile).filter((one) => {
-        const pixels = take(nameOf(one))
+      const missing = cutWindow(whole, tile).filter((one) => {
+        const pixels = kept.get(nameOf(one))
         if (pixels !== undefined) copyShared({ window: one, pixels }, into, pixelBytes)
         return pixels === undefined
       })
@@ -110,7 +72,7 @@ export const keepingTiles = (read: ReadWindow, tile: Extent2, image: Extent2, pi
           for (const one of missing) {
             const part = { window: one, pixels: new Uint8Array(one.height * one.width * pixelBytes) }
             copyShared(found, part, pixelBytes)
-            keep(nameOf(one), part.pixels)
+            kept.put(nameOf(one), part.pixels.length, part.pixels)
           }
           copyShared(found, into, pixelBytes)
           freePixels(pixels)

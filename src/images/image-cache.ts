@@ -7,56 +7,12 @@ import { ignoredLabel } from './class-list'
 import { readHeader } from './image-header'
 import { tap } from '../tasks/tap'
 import { openAnnotations } from './inspect-annotations'
+import { type Cache, makeCache } from './cache'
 import { type ClassMap, type Mask, decodeMask } from './masks'
 import { freeBytes } from './mapped-image-file'
 import { type PolygonMap, polygonBytes } from './paint-polygons'
 import { type Extent2, extentText, finest } from './resolution'
 import type { Reading } from './samples'
-
-interface Cache<A> {
-  readonly get: (path: string) => A | undefined
-  /** Drops what must go before so many bytes more. */
-  readonly makeRoom: (bytes: number) => void
-  readonly put: (path: string, bytes: number, value: A) => void
-}
-
-/**
- * Values by path, the least recently used dropped first when together they exceed `limitBytes`; one
- * that is larger by itself is not held.
- */
-const makeCache = <A>(limitBytes: number): Cache<A> => {
-  const held = new Map<string, { readonly bytes: number; readonly value: A }>()
-  let heldBytes = 0
-  const drop = (path: string): void => {
-    heldBytes -= held.get(path)?.bytes ?? 0
-    held.delete(path)
-  }
-  const makeRoom = (bytes: number): void => {
-    // A Map iterates in order of insertion, so its first entry is the one used longest ago.
-    for (const path of held.keys()) {
-      if (heldBytes + bytes <= limitBytes) break
-      drop(path)
-    }
-  }
-  return {
-    get: (path) => {
-      const found = held.get(path)
-      if (found === undefined) return undefined
-      held.delete(path)
-      held.set(path, found)
-      return found.value
-    },
-    makeRoom,
-    put: (path, bytes, value) => {
-      if (bytes > limitBytes) return
-      // Steps and what is loaded ahead of them may have asked for the same at once.
-      drop(path)
-      makeRoom(bytes)
-      held.set(path, { bytes, value })
-      heldBytes += bytes
-    }
-  }
-}
 
 /** Decoded masks by path, as large as their images. */
 export const maskCache = (least: Extent2, limitBytes = maxBytesInMemory): ((path: string) => Outcome<ClassMap>) => {

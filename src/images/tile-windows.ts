@@ -12,6 +12,12 @@ export const windowBytes = 2 ** 23
 const cut = (whole: number, step: number): readonly (readonly [from: number, count: number])[] =>
   Array.from({ length: Math.ceil(whole / step) }, (_, index) => [index * step, Math.min(step, whole - index * step)])
 
+/** A window in parts of so many rows and columns, but for the last ones, row by row. */
+export const cutWindow = ({ top, left, height, width }: ImageWindow, step: Extent2): readonly ImageWindow[] =>
+  cut(height, step.height).flatMap(([row, held]) =>
+    cut(width, step.width).map(([column, across]) => ({ top: top + row, left: left + column, height: held, width: across }))
+  )
+
 /**
  * Windows of all of an image, from the top and the left, of whole tiles, so that each is decoded
  * once: rows of tiles, or else some tiles of one row, so many as `windowBytes` holds, but one.
@@ -20,9 +26,7 @@ const tileWindows = ({ height, width }: Extent2, tile: Extent2, pixelBytes: numb
   const most = windowBytes / (pixelBytes * tile.height)
   const rows = Math.max(1, Math.floor(most / width)) * tile.height
   const columns = most >= width ? width : Math.max(1, Math.floor(most / tile.width)) * tile.width
-  return cut(height, rows).flatMap(([top, held]) =>
-    cut(width, columns).map(([left, across]) => ({ top, left, height: held, width: across }))
-  )
+  return cutWindow({ top: 0, left: 0, height, width }, { height: rows, width: columns })
 }
 
 /** An image that is gone through by windows of its tiles. */
@@ -37,11 +41,9 @@ interface TiledPixels extends Extent2 {
 const leastPart = 256
 
 /** A window in parts of a tile, or of several where they are small. */
-const splitByTiles = ({ top, left, height, width }: ImageWindow, tile: Extent2): readonly ImageWindow[] => {
+const splitByTiles = (window: ImageWindow, tile: Extent2): readonly ImageWindow[] => {
   const step = (along: number): number => along * Math.ceil(leastPart / along)
-  return cut(height, step(tile.height)).flatMap(([row, held]) =>
-    cut(width, step(tile.width)).map(([column, across]) => ({ top: top + row, left: left + column, height: held, width: across }))
-  )
+  return cutWindow(window, { height: step(tile.height), width: step(tile.width) })
 }
 
 /**

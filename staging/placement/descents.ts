@@ -1,6 +1,6 @@
 import { branchAndBound } from './branch-and-bound'
-import { firstFit, firstFitAround, otherPreferences } from './first-fit'
-import { type Lifetime, type Placement, makePlacement, maxLive } from './placement'
+import { lowestFirstFit } from './first-fit'
+import { type Lifetime, type Placement, maxLive } from './placement'
 import { layBottom, makeSearchBuffers, orderedBy, preferences } from './search-buffers'
 
 /**
@@ -32,21 +32,18 @@ const stepsFor = (buffers: number, least: number): number => Math.max(Math.ceil(
  */
 export const placeInDescents = (lifetimes: readonly Lifetime[], alignment: number, goal = 0): Placement => {
   const bound = maxLive(lifetimes, alignment).bytes
-  let best = firstFit(lifetimes, { alignment })
-  const isEnough = (): boolean => best.peakBytes <= Math.max(bound, goal)
+  const enough = Math.max(bound, goal)
+  let best = lowestFirstFit(lifetimes, { alignment }, enough)
+  const isEnough = (): boolean => best.peakBytes <= enough
   const take = (other: Placement): void => {
     if (other.peakBytes < best.peakBytes) best = other
-  }
-  for (const preference of otherPreferences) {
-    if (isEnough()) return best
-    take(firstFit(lifetimes, { alignment }, preference))
   }
   if (isEnough()) return best
 
   const bottom = layBottom(lifetimes, alignment)
   /** What may be lower than what is found, which ends before the padding of its last buffer. */
   const isLower = (height: number): boolean => height < best.peakBytes + alignment
-  /** Offsets of some buffers within a height, in so many steps, which the orders share. */
+  /** Offsets of some buffers on the bottom within a height, in steps that the orders share. */
   const searchOf = (indices: readonly number[], orders: typeof preferences, stepLimit: number) => {
     const { sought, sections } = makeSearchBuffers(lifetimes, indices, alignment)
     const ordered = orders.map((traits) => orderedBy(sought, sections, traits))
@@ -56,7 +53,7 @@ export const placeInDescents = (lifetimes: readonly Lifetime[], alignment: numbe
       let left = stepLimit
       for (const { buffers, sectioned } of ordered) {
         const { verdict, steps, offsets } = branchAndBound(sectioned, capacity, Math.min(left, mostOfOrder))
-        if (verdict === 'found') return new Map(buffers.map(({ index }, at) => [index, bottom.height + offsets[at]!]))
+        if (verdict === 'found') return new Map(buffers.map(({ index }, at) => [index, offsets[at]!]))
         if (verdict === 'impossible' || (left -= steps) <= 0) return undefined
       }
       return undefined
@@ -70,8 +67,7 @@ export const placeInDescents = (lifetimes: readonly Lifetime[], alignment: numbe
       for (const height of heights.large.map((part) => part * bound)) {
         const found = isLower(height) ? search(height) : undefined
         if (found === undefined) continue
-        const bottomOnes = lifetimes.flatMap((one, index) => (bottom.isThroughout(one) ? [[index, bottom.offsets[index]!] as const] : []))
-        take(firstFitAround(lifetimes, new Map([...bottomOnes, ...found]), alignment))
+        take(bottom.placeAround(found))
         break
       }
       if (isEnough()) return best
@@ -85,13 +81,7 @@ export const placeInDescents = (lifetimes: readonly Lifetime[], alignment: numbe
   for (const height of parts.map((part) => part * bound)) {
     const found = isLower(height) ? search(height) : undefined
     if (found === undefined) continue
-    take(
-      makePlacement(
-        lifetimes,
-        bottom.offsets.map((offset, index) => found.get(index) ?? offset),
-        alignment
-      )
-    )
+    take(bottom.placeAll(found))
     break
   }
   return best

@@ -25,7 +25,7 @@ const bySize: Preference = ({ bytes }) => bytes
  * Other orders, each of which needs less than the largest first for some lifetimes: by bytes times
  * duration; by size to a factor of four, then by duration.
  */
-export const otherPreferences: readonly Preference[] = [
+const otherPreferences: readonly Preference[] = [
   ({ bytes, from, to }) => bytes * (to - from),
   ({ bytes, from, to }) => Math.floor(Math.log2(Math.max(1, bytes)) / 2) * 2 ** 32 + to - from
 ]
@@ -54,6 +54,20 @@ export const firstFit = (lifetimes: readonly Lifetime[], { alignment }: Placemen
     placed.insert(wanted, offsets[index]!)
   }
   return makePlacement(lifetimes, offsets, alignment)
+}
+
+/**
+ * The lowest that first-fit finds by any preference; those that are left are not tried once one
+ * needs no more than `enough` bytes.
+ */
+export const lowestFirstFit = (lifetimes: readonly Lifetime[], options: PlacementOptions, enough: number): Placement => {
+  let best = firstFit(lifetimes, options)
+  for (const preference of otherPreferences) {
+    if (best.peakBytes <= enough) break
+    const other = firstFit(lifetimes, options, preference)
+    if (other.peakBytes < best.peakBytes) best = other
+  }
+  return best
 }
 
 /**

@@ -1,4 +1,5 @@
-import { type Lifetime, alignUp } from './placement'
+import { firstFitAround } from './first-fit'
+import { type Lifetime, type Placement, alignUp, makePlacement } from './placement'
 import type { SectionedBuffers } from './section-load'
 
 /** A buffer to search a place for, with what it is preferred by. */
@@ -74,29 +75,45 @@ export const orderedBy = (sought: readonly Sought[], sections: number, traits: r
   return { buffers, sectioned }
 }
 
-/** Buffers that live throughout, which can lie at the bottom of any placement, and the others. */
+/**
+ * Buffers that live throughout, which can lie at the bottom of any placement. Offsets of the others
+ * are searched above them, by index.
+ */
 export interface Bottom {
-  readonly isThroughout: (lifetime: Lifetime) => boolean
-  /** Offsets in bytes of those that live throughout; 0 for the others. */
-  readonly offsets: readonly number[]
-  /** Bytes that they take together. */
+  /** Bytes that buffers which live throughout take together. */
   readonly height: number
   /** Indices of the others, but for those of no bytes. */
   readonly passing: readonly number[]
+  /** All as they were found. */
+  readonly placeAll: (found: ReadonlyMap<number, number>) => Placement
+  /** Some as they were found, the rest between them by first-fit. */
+  readonly placeAround: (found: ReadonlyMap<number, number>) => Placement
 }
 
 /** Lays the buffers that live throughout at the bottom. */
 export const layBottom = (lifetimes: readonly Lifetime[], alignment: number): Bottom => {
   const start = lifetimes.reduce((earliest, { from }) => Math.min(earliest, from), Infinity)
   const end = lifetimes.reduce((latest, { to }) => Math.max(latest, to), 0)
-  const isThroughout = ({ from, to }: Lifetime): boolean => from === start && to === end
-  const offsets = lifetimes.map(() => 0)
+  const bottom = new Map<number, number>()
   let height = 0
-  lifetimes.forEach((lifetime, index) => {
-    if (!isThroughout(lifetime)) return
-    offsets[index] = height
-    height += alignUp(lifetime.bytes, alignment)
+  lifetimes.forEach(({ from, to, bytes }, index) => {
+    if (from !== start || to !== end) return
+    bottom.set(index, height)
+    height += alignUp(bytes, alignment)
   })
-  const passing = lifetimes.flatMap((lifetime, index) => (isThroughout(lifetime) || lifetime.bytes === 0 ? [] : [index]))
-  return { isThroughout, offsets, height, passing }
+  const onBottom = (found: ReadonlyMap<number, number>): ReadonlyMap<number, number> =>
+    new Map([...bottom, ...[...found].map(([index, offset]) => [index, height + offset] as const)])
+  return {
+    height,
+    passing: lifetimes.flatMap(({ bytes }, index) => (bottom.has(index) || bytes === 0 ? [] : [index])),
+    placeAll: (found) => {
+      const offsets = onBottom(found)
+      return makePlacement(
+        lifetimes,
+        lifetimes.map((_, index) => offsets.get(index) ?? 0),
+        alignment
+      )
+    },
+    placeAround: (found) => firstFitAround(lifetimes, onBottom(found), alignment)
+  }
 }

@@ -1,6 +1,6 @@
 import { type SearchResult, branchAndBound } from './branch-and-bound'
-import { firstFit, firstFitAround, otherPreferences } from './first-fit'
-import { type Allocator, type Lifetime, type Placement, maxLive, makePlacement } from './placement'
+import { lowestFirstFit } from './first-fit'
+import { type Allocator, type Lifetime, type Placement, maxLive } from './placement'
 import { searchWithRestarts, stepsOfSectionStep } from './restarts'
 import { type Sought, layBottom, makeSearchBuffers, orderedBy, preferences } from './search-buffers'
 
@@ -99,15 +99,10 @@ export const placeStatic: Allocator = (lifetimes, options) => {
   const bound = maxLive(lifetimes, alignment).bytes
   const enough = Math.max(bound, capacity)
   const isEnough = ({ peakBytes }: Placement): boolean => peakBytes <= enough
-  let best = firstFit(lifetimes, options)
-  for (const preference of otherPreferences) {
-    if (isEnough(best)) return best
-    const other = firstFit(lifetimes, options, preference)
-    if (other.peakBytes < best.peakBytes) best = other
-  }
+  let best = lowestFirstFit(lifetimes, options, enough)
   if (isEnough(best)) return best
 
-  const { isThroughout, offsets: base, height: floor, passing: indices } = layBottom(lifetimes, alignment)
+  const { height: floor, passing: indices, placeAll, placeAround } = layBottom(lifetimes, alignment)
   const { sought, sections } = makeSearchBuffers(lifetimes, indices, alignment)
   const attempt = createAttempts(sought, sections)
 
@@ -120,8 +115,7 @@ export const placeStatic: Allocator = (lifetimes, options) => {
     const { verdict, offsets, ...tried } = attempt(capacity, stepsOf(part))
     steps += tried.steps
     if (verdict === 'found') {
-      const all = base.map((offset, index) => (offsets.has(index) ? floor + offsets.get(index)! : offset))
-      best = makePlacement(lifetimes, all, alignment)
+      best = placeAll(offsets)
       return
     }
     missed = target
@@ -132,12 +126,8 @@ export const placeStatic: Allocator = (lifetimes, options) => {
     const limit = Math.min(Math.ceil(share.large * stepLimit), maxStepsForLarge)
     const { offsets, ...tried } = placeLarge(lifetimes, large, alignment, limit)
     steps += tried.steps
-    const fixed = lifetimes.flatMap((lifetime, index) => {
-      const offset = isThroughout(lifetime) ? base[index] : offsets.has(index) ? floor + offsets.get(index)! : undefined
-      return offset === undefined ? [] : [[index, offset] as const]
-    })
-    const around = firstFitAround(lifetimes, new Map(fixed), alignment)
-    if (offsets.size > 0 && around.peakBytes < best.peakBytes) best = around
+    const around = offsets.size > 0 ? placeAround(offsets) : best
+    if (around.peakBytes < best.peakBytes) best = around
   }
   if (!isEnough(best) && capacity > bound) seek(bound, Math.min(share.other, stepsBeforeRestarts(sought.length) / stepLimit))
   if (!isEnough(best)) seek(enough, capacity > bound ? share.capacity : share.bound)

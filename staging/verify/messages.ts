@@ -1,8 +1,9 @@
 import { elementSizes } from '../kernels/precision'
 import type { Address, Offset } from '../program/address'
 import type { Instruction, Program } from '../program/program'
-import type { ProgramBuffer, Range } from '../program/program-buffer'
+import type { ProgramBuffer } from '../program/program-buffer'
 import type { AllToAll, Exchange, Message } from '../program/rank-instructions'
+import { sizeOf } from './own-boxes'
 
 type CopyBox = Extract<Program['kernels'][number], { readonly kind: 'copyBox' }>
 
@@ -59,8 +60,6 @@ const findCopy = (copies: ReadonlyMap<string, readonly PackingCopy[]>, { at }: P
   return found?.length === 1 ? found[0] : undefined
 }
 
-const size = ([from, to]: Range): number => to - from
-
 /** Whether repetitions lie so many elements apart, as far as there are any. */
 const liesApart = (counts: readonly number[], strides: readonly number[], wanted: readonly number[]): boolean =>
   counts.every((count, level) => count === 1 || strides[level] === wanted[level])
@@ -76,7 +75,7 @@ const contentText = (program: Program, { box, buffer, offset, strides, packedStr
   if (!liesApart([n0, n1, n2], packedStrides, [n1 * n2 * n3, n2 * n3, n3])) return undefined
   if (buffer.share?.kind !== 'part') return undefined
   const { held, rowBytes } = buffer.share
-  const [imageBytes, planeBytes] = [buffer.bytes / size(held.images), size(held.rows) * rowBytes]
+  const [imageBytes, planeBytes] = [buffer.bytes / sizeOf(held.images), sizeOf(held.rows) * rowBytes]
   const [image, rest] = [Math.floor(offset / imageBytes), offset % imageBytes]
   const isInRows =
     rest < planeBytes &&
@@ -135,8 +134,8 @@ export const takenParts = ({ program, outOf }: PackingCopies, { receive, bytes }
   const [rows, images] = [runBytes / rowBytes, (n2 * planeBytes) / imageBytes]
   const isDense = box.ofParameters === 0 && n2 * runBytes === bytes && liesApart([n0, n1, n2], packedStrides, [n1 * n2 * n3, n2 * n3, n3])
   const isWhole =
-    size(held.images) === of.images &&
-    size(held.rows) === of.rows &&
+    sizeOf(held.images) === of.images &&
+    sizeOf(held.rows) === of.rows &&
     [rows, images].every(Number.isInteger) &&
     n0 * images === of.images &&
     n1 * rows === of.rows &&

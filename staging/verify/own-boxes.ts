@@ -3,6 +3,7 @@ import { accessBoxes } from './access-boxes'
 import { subtract, type Box, type Coordinates } from './boxes'
 import type { Store } from './events'
 
+/** Rows, or images, of a range. */
 export const sizeOf = ([from, to]: Range): number => to - from
 
 /** The bytes of a store that are this rank's own, and those that it holds of others. */
