@@ -212,6 +212,8 @@ void testNetworkShapes(Devices& devices) {
     for (const std::int64_t dilation : {12, 24, 36}) square(64, channels, 1, axis(25, 3, 1, dilation, dilation));
     square(channels, channels, channels, axis(17, 3, 1, 1, 1));
     square(channels, channels, channels, axis(17, 3, 2, 2, 2));
+    square(channels, channels, channels, axis(70, 3, 1, 1, 1));
+    testConvolution(devices, {windowFields(2, channels, axis(9, 7, 2, 1, 3), axis(290, 9, 1, 2, 8)), channels, channels});
   }
   testConvolution(devices, {windowFields(1, 80, axis(17, 1, 1, 1, 0), axis(19, 7, 1, 1, 3)), 192, 1});
   testConvolution(devices, {windowFields(2, 192, axis(17, 7, 1, 1, 3), axis(19, 1, 1, 1, 0)), 32, 1});
@@ -480,12 +482,13 @@ void testBf16Convolutions(int threads, int otherThreads, std::int64_t cases) {
                        std::int64_t after) {
     return Axis{in, (in + before + after - (kernel - 1) * dilation - 1) / stride + 1, kernel, stride, dilation, before, after};
   };
-  const auto test = [&](std::int64_t batch, std::int64_t in, std::int64_t out, const Axis& rows, const Axis& columns) {
-    const ConvolutionCase convolution{windowFields(batch, in, rows, columns), out, 1, randomSlope()};
+  const auto testGroups = [&](std::int64_t groups, std::int64_t batch, std::int64_t in, std::int64_t out, const Axis& rows,
+                              const Axis& columns) {
+    const ConvolutionCase convolution{windowFields(batch, in, rows, columns), out, groups, randomSlope()};
     const Shape source{batch, in, rows.in, columns.in}, destination{batch, out, rows.out, columns.out};
     const std::int64_t taps = rows.kernel * columns.kernel;
     const Buffer x = randomBf16(source.elements(plain)), dy = randomBf16(destination.elements(plain));
-    const Buffer w = random(out * in * taps), bias = random(out);
+    const Buffer w = random(out * (in / groups) * taps), bias = random(out);
     const auto ofBlocks = [&](const Shape& s) { return Buffer(static_cast<std::size_t>(s.elements(blocked)) * sizeof(Bfloat16)); };
     const auto inBlocks = [&](const Shape& s, const Buffer& of) {
       Buffer result = ofBlocks(s);
@@ -495,8 +498,8 @@ void testBf16Convolutions(int threads, int otherThreads, std::int64_t cases) {
       return result;
     };
     const auto inLayout = [&](KernelKind kind, const Buffer& weights, Layout layout) {
-      Buffer result(static_cast<std::size_t>(weightElements(layout, out, in, rows.kernel, columns.kernel, 1)) * sizeof(float));
-      run(*cpu, {kind, {real(out), real(in), real(rows.kernel), real(columns.kernel), 1, code(plain), code(layout)}},
+      Buffer result(static_cast<std::size_t>(weightElements(layout, out, in / groups, rows.kernel, columns.kernel, groups)) * sizeof(float));
+      run(*cpu, {kind, {real(out), real(in), real(rows.kernel), real(columns.kernel), real(groups), code(plain), code(layout)}},
           {weights.operand(), result.operand()});
       return result;
     };
@@ -511,7 +514,7 @@ void testBf16Convolutions(int threads, int otherThreads, std::int64_t cases) {
       const std::string name = cpuImplementationName(Precision::bf16, kernel, threads);
       ++implementations["bf16 " + std::string(kernelInfo(kernel.kind).name) + " " + name];
       launch(*cpu, kernel, operands, place, found);
-      const bool isOurs = name == "pairs" || name == "strips" || name == "amx";
+      const bool isOurs = name == "pairs" || name == "strips" || name == "amx" || name == "depthwise";
       if (!isOurs || name != cpuImplementationName(Precision::bf16, kernel, otherThreads)) return;
       const Buffer again(found.size() * sizeof(float));
       launch(*other, kernel, operands, place, again);
@@ -548,6 +551,13 @@ void testBf16Convolutions(int threads, int otherThreads, std::int64_t cases) {
     expectClose(gradient, "weightGradient", found, expected);
     expectClose(gradient, "biasGradient", foundDb, db);
   };
+  const auto test = [&](std::int64_t batch, std::int64_t in, std::int64_t out, const Axis& rows, const Axis& columns) {
+    testGroups(1, batch, in, out, rows, columns);
+  };
+  for (const std::int64_t channels : {40, 300}) {
+    testGroups(channels, 1, channels, channels, axis(65, 3, 1, 1, 1, 1), axis(67, 3, 1, 1, 1, 1));
+    testGroups(channels, 2, channels, channels, axis(9, 7, 2, 1, 3, 3), axis(290, 9, 1, 2, 8, 8));
+  }
   test(1, 64, 48, axis(65, 3, 2, 1, 1, 1), axis(67, 3, 2, 1, 1, 1));
   test(2, 60, 130, axis(20, 1, 1, 1, 0, 0), axis(21, 1, 1, 1, 0, 0));
   test(5, 64, 64, axis(7, 1, 1, 1, 0, 0), axis(7, 1, 1, 1, 0, 0));

@@ -80,16 +80,26 @@ compiled('in bf16 the cpu has compiled kernels of every common convolution, wher
   }
 })
 
-test('over a large image, of which each pixel has the same part in it, the gradient of a bias keeps its digits', async () => {
-  for (const options of [{ k: 1 }, { k: 1, s: 2 }, { k: 3, p: 1 }, { k: 3, p: 1, groups: 4 }]) {
-    const net: Model = { name: 'long', layers: [conv2d({ out: 4, ...options }), globalAvgPool, meanSquaredError] }
-    const execution = initialisedExecution(net, [1, 4, 800, 800], 'cpu')
-    const batch = { ...execution.batch, target: [1, 2, 3, 4] }
-    const biasOn = async (device: 'cpu' | 'reference') =>
-      (await gradients({ ...execution, batch, device, strategy: 'plain' })).tensors.get('grad.0.bias')!
-    const [found, exact] = [await biasOn('cpu'), await biasOn('reference')]
-    const error = norm(exact.map((value, index) => value - found[index]!)) / norm(exact)
-    assert.ok(error < 1e-6, `${JSON.stringify(options)}: ${error}`)
+test('over a large image, of which each pixel has the same part in it, gradients of biases and of weights keep their digits', async () => {
+  for (const { out, extent, names, ...options } of [
+    { out: 4, extent: 800, names: ['bias'], k: 1 },
+    { out: 4, extent: 800, names: ['bias'], k: 1, s: 2 },
+    { out: 4, extent: 800, names: ['bias'], k: 3, p: 1 },
+    { out: 4, extent: 800, names: ['bias'], k: 3, p: 1, groups: 4 },
+    { out: 20, extent: 400, names: ['bias', 'weight'], k: 3, p: 1, groups: 20 },
+    { out: 20, extent: 400, names: ['bias', 'weight'], k: 1, groups: 20 },
+    { out: 32, extent: 400, names: ['bias', 'weight'], k: 3, s: 2, groups: 2 }
+  ]) {
+    const net: Model = { name: 'long', layers: [conv2d({ out, ...options }), globalAvgPool, meanSquaredError] }
+    const execution = initialisedExecution(net, [1, out, extent, extent], 'cpu')
+    const batch = { ...execution.batch, target: Array.from({ length: out }, (_, index) => index + 1) }
+    const gradientsOn = async (device: 'cpu' | 'reference') => (await gradients({ ...execution, batch, device, strategy: 'plain' })).tensors
+    const [found, exact] = [await gradientsOn('cpu'), await gradientsOn('reference')]
+    for (const name of names) {
+      const [ours, theirs] = [found, exact].map((tensors) => tensors.get(`grad.0.${name}`)!)
+      const error = norm(theirs!.map((value, index) => value - ours![index]!)) / norm(theirs!)
+      assert.ok(error < 1e-6, `${name} of ${JSON.stringify({ out, ...options })}: ${error}`)
+    }
   }
 })
 

@@ -6,6 +6,7 @@
 #include "convolution_blocks.hpp"
 #include "convolution_direct.hpp"
 #include "convolution_strips.hpp"
+#include "depthwise_weight_gradient.hpp"
 #include "pair_weight_gradient.hpp"
 #include "plain_weight_gradient.hpp"
 #include "processor.hpp"
@@ -47,16 +48,19 @@ bool overflows(const Convolution& c) {
 }
 
 // oneDNN (2.6.3 and 3.7.2 alike) sums a weight gradient one float after another, but of 1 x 1
-// kernels: over 64 x 64 pixels it keeps six digits, over 1024 x 1024 four, ours all. Groups would
-// leave our matrices half empty, and few channels few matrices to share among the threads. Of bf16
-// it has instructions that are twice as fast as those of our blocks.
+// kernels: over 64 x 64 pixels it keeps six digits, over 1024 x 1024 four, ours all. Groups that
+// fill no block would leave our matrices half empty, and few channels few matrices to share among
+// the threads. Of bf16 it has instructions that are twice as fast as those of our blocks.
 template <class T>
 bool sumsTooLong(const Convolution& c, const Recipe& recipe, int threads) {
   constexpr std::int64_t longest = 64 * 64;
-  const std::int64_t block = channelBlock(c.destinationLayout), in = roundUp(c.inChannels, block) / block;
-  const std::int64_t matrices = roundUp(c.outChannels, block) / block * in * c.kernelHeight * c.kernelWidth;
+  if (c.batch * c.outHeight * c.outWidth <= longest) return false;
+  if (isDepthwise(c)) return true;
+  const std::int64_t block = channelBlock(c.destinationLayout), in = ceilDivide(c.inChannels, block), out = ceilDivide(c.outChannels, block);
+  const std::int64_t matrices = out * in / c.groups * c.kernelHeight * c.kernelWidth;
+  const bool fillsBlocks = c.groups == 1 || (c.inChannels % (c.groups * block) == 0 && c.outChannels % (c.groups * block) == 0);
   const bool isPointwise = recipe.name().rfind("jit_1x1", 0) == 0;
-  return std::is_same_v<T, float> && !isPointwise && c.groups == 1 && c.batch * c.outHeight * c.outWidth > longest && matrices >= threads;
+  return std::is_same_v<T, float> && !isPointwise && fillsBlocks && matrices >= threads;
 }
 
 // From a dilation of 12 rows on oneDNN's forward kernel of 2048 channels takes half as long again
@@ -93,6 +97,7 @@ std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int t
   if (isPairGradient<T>(kind, c, threads)) return pairWeightGradientScratchBytes(c, threads);
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
   if (recipe) return recipe->scratchBytes();
+  if (fitsDepthwiseWeightGradient(kind, c)) return depthwiseWeightGradientScratchBytes(c, threads);
   if (fitsStrips<T>(kind, c)) return stripConvolutionScratchBytes<T>(kind, c, threads);
   if (hasFloatLoops<T> && fitsBlockWeightGradient(kind, c)) return blockWeightGradientScratchBytes(c, threads);
   return blockConvolutionScratchBytes<T>(kind, c, threads);
@@ -106,6 +111,7 @@ Implementation compileConvolution(KernelKind kind, const Convolution& c, int thr
   if (isPairGradient<T>(kind, c, threads)) return {compilePairWeightGradient(c, threads), "pairs"};
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
   if (recipe) return {compileDirectConvolution<T>(kind, c, *recipe), recipe->name()};
+  if (fitsDepthwiseWeightGradient(kind, c)) return {compileDepthwiseWeightGradient<T>(c, threads), "depthwise"};
   if (fitsStrips<T>(kind, c)) return {compileStripConvolution<T>(kind, c, threads), "strips"};
   if (hasFloatLoops<T> && fitsPlainWeightGradient(kind, c)) return {compilePlainWeightGradient(c, threads), "taps"};
   if (hasFloatLoops<T> && fitsBlockWeightGradient(kind, c)) return {compileBlockWeightGradient(c), "block sums"};

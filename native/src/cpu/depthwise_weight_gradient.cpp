@@ -1,0 +1,107 @@
+#include "depthwise_weight_gradient.hpp"
+
+#include <cstring>
+
+#include "bias.hpp"
+#include "convolution_sides.hpp"
+#include "depthwise_loops.hpp"
+#include "parallel.hpp"
+#include "tap_loops.hpp"
+
+namespace tilefold::cpu {
+namespace {
+
+constexpr std::int64_t longest = 128;  // pixels whose sum is added in double
+
+// Blocks of channels, and parts of the rows of all images where those are few. Nothing of it
+// depends on the number of threads.
+struct DepthwiseSums {
+  std::int64_t block, blocks, height, bands, parts;
+  std::int64_t count;  // of a part: [tap][lane]
+
+  explicit DepthwiseSums(const Convolution& c)
+      : block(blockOf(c)),
+        blocks(ceilDivide(c.inChannels, block)),
+        height(std::clamp<std::int64_t>(longest / c.outWidth, 1, c.outHeight)),
+        bands(ceilDivide(c.outHeight, height)),
+        parts(partsOfSums(blocks, c.batch * bands)),
+        count(checkedMultiply(checkedMultiply(c.kernelHeight, c.kernelWidth), block)) {}
+  std::int64_t tasks() const { return blocks * parts; }
+  // Totals of all parts, or of one a thread where none is cut; then each thread's sums in float.
+  std::int64_t totals(int threads) const { return checkedMultiply(parts == 1 ? threads : tasks(), count); }
+};
+
+}  // namespace
+
+bool isDepthwise(const Convolution& c) {
+  return c.groups > 1 && c.groups == c.inChannels && c.groups == c.outChannels && c.sourceLayout != Layout::plain &&
+         c.destinationLayout != Layout::plain;
+}
+
+bool fitsDepthwiseWeightGradient(KernelKind kind, const Convolution& c) {
+  return kind == KernelKind::convolutionBackwardWeights && isDepthwise(c);
+}
+
+std::size_t depthwiseWeightGradientScratchBytes(const Convolution& c, int threads) {
+  const DepthwiseSums s(c);
+  return static_cast<std::size_t>(
+      checkedAdd(checkedMultiply(s.totals(threads), sizeof(double)), checkedMultiply(checkedMultiply(threads, s.count), sizeof(float))));
+}
+
+template <class T>
+Launch compileDepthwiseWeightGradient(const Convolution& c, int threads) {
+  const DepthwiseSums s(c);
+  const ActivationStrides from = sourceOf(c), by = destinationOf(c);
+  const WeightStrides weights = weightStrides(c);
+  const WindowAxis rows = rowsOf(c), columns = columnsOf(c);
+  const Launch biasGradient = sumBiasOf<T>(c);
+  return [=](const std::vector<Operand>& operands, const StepParameters& step) {
+    const T *source = elements<const T>(operands, 0), *gradient = elements<const T>(operands, 1);
+    float* weightGradient = elements(operands, 2);
+    double* scratch = elements<double>(operands, 4);
+    float* floats = reinterpret_cast<float*>(scratch + s.totals(threads));
+    std::memset(weightGradient, 0, static_cast<std::size_t>(weights.elements) * sizeof(float));
+    const auto addBand = [&](std::int64_t index, std::int64_t image, std::int64_t top, double* totals) {
+      float* sums = floats + omp_get_thread_num() * s.count;
+      DepthwiseRow<T> row{nullptr, nullptr, columns.kernel, columns.stride, columns.dilation, -columns.padBefore, columns.in, 0, 0};
+      for (; row.begin < columns.out; row.begin = row.end) {
+        row.end = std::min(row.begin + longest, columns.out);
+        std::fill_n(sums, s.count, 0.0F);
+        for (std::int64_t y = top; y < std::min(top + s.height, rows.out); ++y) {
+          row.gradient = gradient + image * by.batchStride + index * by.blockStride + y * by.rowStride;
+          for (std::int64_t ky = 0; ky < rows.kernel; ++ky) {
+            const std::optional<std::int64_t> input = rows.input(y, ky);
+            if (!input) continue;
+            row.source = source + image * from.batchStride + index * from.blockStride + *input * from.rowStride;
+            addDepthwise(row, s.block, sums + ky * columns.kernel * s.block);
+          }
+        }
+        addToDoubles(sums, totals, s.count);
+      }
+    };
+    // Sums the totals of all parts of a block, the first of which is given.
+    const auto store = [&](std::int64_t index, const double* totals) {
+      for (std::int64_t tap = 0; tap < rows.kernel * columns.kernel; ++tap)
+        for (std::int64_t lane = 0; lane < from.lanes(index); ++lane) {
+          double sum = 0;
+          for (std::int64_t part = 0; part < s.parts; ++part) sum += totals[part * s.count + tap * s.block + lane];
+          weightGradient[weights.group(index * s.block + lane) + tap * weights.tapStride] = static_cast<float>(sum);
+        }
+    };
+    parallelFor(s.tasks(), [&](std::int64_t task) {
+      const std::int64_t index = task / s.parts;
+      double* totals = scratch + (s.parts == 1 ? omp_get_thread_num() : task) * s.count;
+      std::fill_n(totals, s.count, 0.0);
+      const Share share = shareOf(c.batch * s.bands, task % s.parts, s.parts);
+      for (std::int64_t band = share.begin; band < share.end; ++band) addBand(index, band / s.bands, band % s.bands * s.height, totals);
+      if (s.parts == 1) store(index, totals);
+    });
+    if (s.parts > 1) parallelFor(s.blocks, [&](std::int64_t index) { store(index, scratch + index * s.parts * s.count); });
+    if (operands[3].address != nullptr) biasGradient({operands[1], operands[3]}, step);
+  };
+}
+
+template Launch compileDepthwiseWeightGradient<float>(const Convolution&, int);
+template Launch compileDepthwiseWeightGradient<Bfloat16>(const Convolution&, int);
+
+}  // namespace tilefold::cpu

@@ -1,0 +1,20 @@
+// Weight gradients of depthwise convolutions: of each channel by itself, so a block of channels is
+// summed lane by lane, all taps of a row of the window side by side.
+#pragma once
+#include "../kernels/kernel_fields.hpp"
+#include "launch.hpp"
+
+namespace tilefold::cpu {
+
+// In blocks of channels on both sides.
+bool isDepthwise(const Convolution& c);
+bool fitsDepthwiseWeightGradient(KernelKind kind, const Convolution& c);
+
+std::size_t depthwiseWeightGradientScratchBytes(const Convolution& c, int threads);
+
+// T: float or Bfloat16. Sums of some pixels are added in double, so that long ones keep their
+// digits; how threads share them changes no bit.
+template <class T>
+Launch compileDepthwiseWeightGradient(const Convolution& c, int threads);
+
+}  // namespace tilefold::cpu
