@@ -1,3 +1,4 @@
+import { createPlacedBuffers } from './placed-buffers'
 import { type Lifetime, type Placement, type PlacementOptions, alignUp, makePlacement } from './placement'
 
 /**
@@ -5,7 +6,7 @@ import { type Lifetime, type Placement, type PlacementOptions, alignUp, makePlac
  * offset that is free for all of its life.
  */
 export const firstFitAround = (lifetimes: readonly Lifetime[], fixed: ReadonlyMap<number, number>, alignment: number): Placement => {
-  const placed = placedBuffers(lifetimes.length, alignment)
+  const placed = createPlacedBuffers(lifetimes, alignment)
   fixed.forEach((offset, index) => placed.insert(lifetimes[index]!, offset))
   const rest = lifetimes.flatMap((_, index) => (fixed.has(index) ? [] : [index]))
   const offsets = lifetimes.map((_, index) => fixed.get(index) ?? 0)
@@ -47,7 +48,10 @@ export const firstFit = (lifetimes: readonly Lifetime[], { alignment }: Placemen
   }
   const preferred = lifetimes.map(preference)
   const passing = indices.filter((index) => !throughout(index)).sort((a, b) => preferred[b]! - preferred[a]! || a - b)
-  const placed = placedBuffers(passing.length, alignment)
+  const placed = createPlacedBuffers(
+    passing.map((index) => lifetimes[index]!),
+    alignment
+  )
   for (const index of passing) {
     const wanted = lifetimes[index]!
     offsets[index] = placed.lowestGap(wanted, floor)
@@ -68,39 +72,4 @@ export const lowestFirstFit = (lifetimes: readonly Lifetime[], options: Placemen
     if (other.peakBytes < best.peakBytes) best = other
   }
   return best
-}
-
-/**
- * Placed buffers in order of offset, in typed arrays: plans with thousands of buffers compare every
- * pair.
- */
-const placedBuffers = (capacity: number, alignment: number) => {
-  const [from, to, start, stop] = [0, 0, 0, 0].map(() => new Float64Array(capacity)) as [
-    Float64Array,
-    Float64Array,
-    Float64Array,
-    Float64Array
-  ]
-  let count = 0
-  return {
-    lowestGap: (wanted: Lifetime, floor: number): number => {
-      let offset = floor
-      for (let other = 0; other < count; other++) {
-        if (from[other]! >= wanted.to || to[other]! <= wanted.from) continue
-        if (start[other]! >= offset + wanted.bytes) break
-        if (stop[other]! > offset) offset = stop[other]!
-      }
-      return offset
-    },
-    insert: (buffer: Lifetime, offset: number): void => {
-      let place = count
-      while (place > 0 && start[place - 1]! > offset) place--
-      for (const column of [from, to, start, stop]) column.copyWithin(place + 1, place, count)
-      from[place] = buffer.from
-      to[place] = buffer.to
-      start[place] = offset
-      stop[place] = alignUp(offset + buffer.bytes, alignment)
-      count++
-    }
-  }
 }

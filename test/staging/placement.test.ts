@@ -137,6 +137,48 @@ test('buffers that follow each other share their bytes', () => {
   assert.equal(firstFit(lifetimes, { alignment }), { offsets: [0, 0, 128], peakBytes: 178, optimal: true })
 })
 
+test('first-fit of many buffers that live shortly, and some that do not, lays each as low as it can lie, the largest first', () => {
+  const many = fc.array(
+    fc
+      .record({
+        bytes: fc.integer({ min: 0, max: 900 }),
+        from: fc.integer({ min: 0, max: 600 }),
+        length: fc.oneof(
+          { weight: 5, arbitrary: fc.integer({ min: 1, max: 8 }) },
+          { weight: 1, arbitrary: fc.integer({ min: 1, max: 700 }) }
+        )
+      })
+      .map(({ bytes, from, length }) => ({ bytes, from, to: from + length })),
+    { minLength: 300, maxLength: 500, size: 'max' }
+  )
+  const isFree = (
+    lifetimes: readonly Lifetime[],
+    offsets: readonly number[],
+    placed: readonly number[],
+    index: number,
+    offset: number
+  ): boolean => {
+    const one = lifetimes[index]!
+    return placed.every((other) => {
+      const { bytes, from, to } = lifetimes[other]!
+      return to <= one.from || one.to <= from || offsets[other]! + bytes <= offset || offset + one.bytes <= offsets[other]!
+    })
+  }
+  fc.assert(
+    fc.property(many, (lifetimes) => {
+      const { offsets } = firstFit(lifetimes, { alignment: 1 })
+      const order = [...lifetimes.keys()].sort((a, b) => lifetimes[b]!.bytes - lifetimes[a]!.bytes || a - b)
+      for (const [place, index] of order.entries()) {
+        const placed = order.slice(0, place)
+        const ends = [0, ...placed.map((other) => offsets[other]! + lifetimes[other]!.bytes)]
+        const lowest = Math.min(...ends.filter((offset) => isFree(lifetimes, offsets, placed, index, offset)))
+        assert.is(offsets[index], lowest)
+      }
+    }),
+    { numRuns: 3 }
+  )
+})
+
 test('static takes the better of first-fits in several orders before it searches', () => {
   const lifetimes = [
     { bytes: 6, from: 4, to: 9 },
