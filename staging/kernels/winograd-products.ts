@@ -84,8 +84,8 @@ const resultsOf = (k: ConvolutionKernel): Results => {
   return { batch: k.batch, height, width, dilation: [k.dilationHeight, k.dilationWidth] }
 }
 
-/** Products of a pair of channels in a kernel by Winograd. */
-export const winogradProducts = (k: ConvolutionKernel): number => tileProducts(resultsOf(k), largestTile(k))
+/** Products of a pair of channels in a kernel by Winograd, which works by such tiles. */
+export const winogradProducts = (k: ConvolutionKernel, largest: LargestTile): number => tileProducts(resultsOf(k), largest)
 
 /** Transformed weights that are at most this share of activations take little time and memory. */
 const fewWeights = 1 / 4

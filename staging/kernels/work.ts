@@ -68,10 +68,11 @@ const convolution = (k: ConvolutionKernel): Work => {
     k.groups
   )
   const outputs = k.batch * k.outChannels * k.outHeight * k.outWidth
+  const largest = k.algorithm === 1 ? largestTile(k) : undefined
   return {
     flops:
-      k.algorithm === 1
-        ? 2 * k.inChannels * k.outChannels * winogradProducts(k) * withTransforms[largestTile(k)]
+      largest !== undefined
+        ? 2 * k.inChannels * k.outChannels * winogradProducts(k, largest) * withTransforms[largest]
         : 2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth,
     products: productsOf[k.kind](k),
     elements: k.batch * k.inChannels * k.inHeight * k.inWidth + weights + outputs
