@@ -10,6 +10,11 @@ export interface ProgramShard {
   readonly groups: number
   /** What it compares of the target; absent where it compares all, as every rank does. */
   readonly target?: TensorShare
+  /**
+   * What it takes of the target into sums of overlaps, where those are of a segment before the
+   * loss's, which ranks share in another way.
+   */
+  readonly summedTarget?: TensorShare
   /** Parameters whose gradients every rank computes whole: one rank's of each group are added. */
   readonly replicated: readonly string[]
   /** Buffers of statistics of which each rank gathers those of its rows before they are merged. */

@@ -17,6 +17,8 @@ export interface Store {
   readonly bytes: number
   readonly role?: BufferRole
   readonly share?: TensorShare
+  /** What is summed of a target, where that is another share. */
+  readonly summedShare?: TensorShare
 }
 
 /** A loop around an instruction. */

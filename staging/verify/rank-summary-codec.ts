@@ -20,7 +20,7 @@ const names = t.array(t.string)
 
 const shard = t.intersection([
   t.type({ count: t.number, index: t.number, groups: t.number, replicated: names, merged: names }),
-  t.partial({ target: share })
+  t.partial({ target: share, summedTarget: share })
 ])
 
 const parcels = t.array(

@@ -149,11 +149,12 @@ const proveShares = (ranks: readonly RankSummary[], shards: readonly ProgramShar
       ranks.map(({ shares }) => shares[place]!.share)
     )
   )
-  if (shards.some(({ target }) => target !== undefined))
-    provePartition(
-      'the target',
-      shards.map(({ target }) => target)
-    )
+  for (const of of ['target', 'summedTarget'] as const)
+    if (shards.some((shard) => shard[of] !== undefined))
+      provePartition(
+        'the target',
+        shards.map((shard) => shard[of])
+      )
 }
 
 const listText = (names: readonly string[]): string => (names.length === 0 ? 'nothing' : names.join(', '))

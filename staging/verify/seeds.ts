@@ -144,7 +144,15 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
     const key = `${store},${reader},${times}${result === store ? '' : `,${result}`}`
     let found = parts.get(key)
     if (found === undefined) {
-      found = { store, share: stores[result]!.share, reader, times, touched: new WrittenBytes(coordinates), bytes: 0 }
+      const { share, summedShare = share } = stores[result]!
+      found = {
+        store,
+        share: reader === 'sumOverlaps' ? summedShare : share,
+        reader,
+        times,
+        touched: new WrittenBytes(coordinates),
+        bytes: 0
+      }
       parts.set(key, found)
     }
     found.touched.write(access)

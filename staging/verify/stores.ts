@@ -19,8 +19,12 @@ export const listStores = (
     const first = stores.length
     for (const { name, type, shape, offset } of stepIo) {
       const bytes = shape.reduce((product, extent) => product * extent, stepIoElementBytes(type))
-      const share = section === 'step' && name === 'target' ? program.shard?.target : undefined
-      stores.push({ space: 'stepIo', name: `${name} of the I/O buffer`, offset, bytes, ...(share && { share }) })
+      const { target: share, summedTarget: summedShare } = (section === 'step' && name === 'target' ? program.shard : undefined) ?? {}
+      stores.push({
+        ...{ space: 'stepIo', name: `${name} of the I/O buffer`, offset, bytes },
+        ...(share && { share }),
+        ...(summedShare && { summedShare })
+      })
     }
     return [first, stores.length] as const
   })

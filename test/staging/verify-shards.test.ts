@@ -94,12 +94,20 @@ test('a batch in as many tiles as images, and then in half as many, is sound', (
 
 test('Programs of ranks whose loss is of overlaps are sound, and merge them', () => {
   const given = [conv2d({ out: 4, k: 3, p: 1 }), relu, conv2d({ out: 3, k: 3, p: 1 }), overlapLoss({ loss: 'dice+cross-entropy' })] as const
-  const programs = [0, 1, 2].map((index) => {
-    const request = requestFor(given, [segment(0, 2), segment(2, 3), segment(3, 4)], { shard: { count: 3, index } })
-    return must(stage({ ...request, given: { ...request.given, order: [0, 1, 2, 3] } })).program
-  })
-  assert.is(sentenceOf(programs), 'nothing is wrong')
-  for (const { shard } of programs) assert.equal(shard!.merged, ['overlaps of 3'])
+  // Rows are shared otherwise where a segment is in tiles.
+  for (const [convolution, loss] of [
+    [1, 1],
+    [3, 1],
+    [1, 5],
+    [7, 4]
+  ]) {
+    const programs = [0, 1, 2].map((index) => {
+      const request = requestFor(given, [segment(0, 2), segment(2, 3, convolution), segment(3, 4, loss)], { shard: { count: 3, index } })
+      return must(stage({ ...request, given: { ...request.given, order: [0, 1, 2, 3] } })).program
+    })
+    assert.is(sentenceOf(programs), 'nothing is wrong')
+    for (const { shard } of programs) assert.equal(shard!.merged, ['overlaps of 3'])
+  }
 })
 
 test('a segment that all ranks run alike may stand before others of which each runs its rows', () => {

@@ -14,16 +14,26 @@ import { listReplicated } from './replicated'
 
 const labelBytes = 4
 
-/** What a rank compares of a target; undefined where it compares all of it. */
-const targetShare = ({ graph, parameterBytes }: ModelScope, segments: readonly Segment[]): TensorShare | undefined => {
-  const last = segments.at(-1)!
+/** What a rank takes of a target where an op of a segment is made; undefined where it takes all. */
+const targetShare = ({ graph, parameterBytes }: ModelScope, segment: Segment, position: number): TensorShare | undefined => {
   const loss = graph.nodes.at(-1)!
-  const shard = findShard(graph, last)
+  const shard = findShard(graph, segment)
   if (shard === undefined) return undefined
   const [images, , rows, width] = loss.input
-  const own = toRanges(ownedPart(graph, last, shard, graph.nodes.length - 1))
+  const own = toRanges(ownedPart(graph, segment, shard, position))
   const rowBytes = width * (hasTarget(loss, 'values') ? parameterBytes : labelBytes)
   return { kind: 'part', held: { images: [0, images], rows: [0, rows] }, rowBytes, own, of: { images, rows }, isSent: false }
+}
+
+/** What a rank compares of the target, and what it takes into sums of overlaps, by another segment. */
+const targetShares = (scope: ModelScope, segments: readonly Segment[]): Pick<ProgramShard, 'target' | 'summedTarget'> => {
+  const { nodes } = scope.graph
+  const loss = nodes.at(-1)!
+  const target = targetShare(scope, segments.at(-1)!, nodes.length - 1)
+  const made = loss.inputs[0]! - 1
+  const summing = loss.overlaps ? segments.slice(0, -1).find(({ from, to }) => from <= made && made < to) : undefined
+  if (summing === undefined) return { ...(target && { target }) }
+  return { ...(target && { target }), summedTarget: targetShare(scope, summing, made) ?? { kind: 'alike' } }
 }
 
 /** The moments and maxima that ranks gather, each of its part. */
@@ -43,11 +53,10 @@ const sumsMerged = ({ graph, requiresGrad }: ModelScope, segments: readonly Segm
 /** What the verifier is told of the rank whose Program is lowered. */
 export const programShard = (scope: ModelScope, segments: readonly Segment[]): ProgramShard => {
   const { graph } = scope
-  const target = targetShare(scope, segments)
   return {
     ...graph.shard!,
     groups: reducingRanks(graph.objective)! / graph.shard!.count,
-    ...(target && { target }),
+    ...targetShares(scope, segments),
     replicated: listReplicated(scope, segments).map(({ name }) => name),
     merged: [...momentsMerged(scope, segments), ...sumsMerged(scope, segments)].map(bufferText)
   }
