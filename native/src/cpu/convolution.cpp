@@ -97,7 +97,7 @@ std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int t
   if (isPairGradient<T>(kind, c, threads)) return pairWeightGradientScratchBytes(c, threads);
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
   if (recipe) return recipe->scratchBytes();
-  if (fitsDepthwiseWeightGradient(kind, c)) return depthwiseWeightGradientScratchBytes(c, threads);
+  if (fitsDepthwiseWeightGradient(kind, c)) return depthwiseWeightGradientScratchBytes<T>(c, threads);
   if (fitsStrips<T>(kind, c)) return stripConvolutionScratchBytes<T>(kind, c, threads);
   if (hasFloatLoops<T> && fitsBlockWeightGradient(kind, c)) return blockWeightGradientScratchBytes(c, threads);
   return blockConvolutionScratchBytes<T>(kind, c, threads);

@@ -17,8 +17,8 @@ TILEFOLD_INLINE void addTo(float* sum, const typename Lanes<Block>::Floats& prod
 }
 
 // Pixels of which not every tap reads a place that there is.
-template <int Block, class T>
-TILEFOLD_INLINE void addEdge(const DepthwiseRow<T>& row, std::int64_t begin, std::int64_t end, float* sums) {
+template <int Block>
+TILEFOLD_INLINE void addEdge(const DepthwiseRow& row, std::int64_t begin, std::int64_t end, float* sums) {
   using Vector = Lanes<Block>;
   for (std::int64_t p = begin; p < end; ++p)
     for (std::int64_t tap = 0; tap < row.taps; ++tap) {
@@ -33,8 +33,8 @@ template <int Taps>
 constexpr int sumsOfTap = Taps == 1 ? 4 : Taps < 4 ? 2 : 1;
 
 // Pixels of which `Taps` taps all read a place: the sums stay in registers.
-template <int Block, int Taps, class T>
-TILEFOLD_INLINE void addTaps(const T* source, std::int64_t sourceStep, std::int64_t tapStep, const T* gradient, std::int64_t count,
+template <int Block, int Taps>
+TILEFOLD_INLINE void addTaps(const float* source, std::int64_t sourceStep, std::int64_t tapStep, const float* gradient, std::int64_t count,
                              float* sums) {
   using Vector = Lanes<Block>;
   constexpr int side = sumsOfTap<Taps>;
@@ -55,26 +55,24 @@ TILEFOLD_INLINE void addTaps(const T* source, std::int64_t sourceStep, std::int6
     for (int tap = 0; tap < Taps; ++tap) addTo<Block>(sums + tap * Block, products[sum][tap]);
 }
 
-template <int Block, class T>
-TILEFOLD_INLINE void addBlock(const DepthwiseRow<T>& row, float* sums) {
+template <int Block>
+TILEFOLD_INLINE void addBlock(const DepthwiseRow& row, float* sums) {
   const std::int64_t before = std::max<std::int64_t>(0, (row.stride - 1 - row.shift) / row.stride);
   const std::int64_t after = row.width - 1 - (row.taps - 1) * row.dilation - row.shift;
-  const std::int64_t begin = std::clamp(before, row.begin, row.end);
-  const std::int64_t end = std::clamp(after < 0 ? 0 : after / row.stride + 1, begin, row.end);
-  addEdge<Block>(row, row.begin, begin, sums);
-  const T* source = row.source + (begin * row.stride + row.shift) * Block;
+  const std::int64_t begin = std::min(before, row.pixels), end = std::clamp(after < 0 ? 0 : after / row.stride + 1, begin, row.pixels);
+  addEdge<Block>(row, 0, begin, sums);
+  const float* source = row.source + (begin * row.stride + row.shift) * Block;
   for (std::int64_t tap = 0; begin < end && tap < row.taps; tap += maxTaps)
     withConstant<1, maxTaps>(std::min(maxTaps, row.taps - tap), [&](auto taps) TILEFOLD_INLINED {
       addTaps<Block, decltype(taps)::value>(source + tap * row.dilation * Block, row.stride * Block, row.dilation * Block,
                                             row.gradient + begin * Block, end - begin, sums + tap * Block);
     });
-  addEdge<Block>(row, end, row.end, sums);
+  addEdge<Block>(row, end, row.pixels, sums);
 }
 
 }  // namespace
 
-template <class T>
-void addDepthwise(const DepthwiseRow<T>& row, std::int64_t block, float* sums) {
+void addDepthwise(const DepthwiseRow& row, std::int64_t block, float* sums) {
   forProcessor([=, &row]() TILEFOLD_INLINED {
     if (block == 16)
       addBlock<16>(row, sums);
@@ -82,8 +80,5 @@ void addDepthwise(const DepthwiseRow<T>& row, std::int64_t block, float* sums) {
       addBlock<8>(row, sums);
   });
 }
-
-template void addDepthwise(const DepthwiseRow<float>&, std::int64_t, float*);
-template void addDepthwise(const DepthwiseRow<Bfloat16>&, std::int64_t, float*);
 
 }  // namespace tilefold::cpu

@@ -4,18 +4,15 @@
 
 namespace tilefold::cpu {
 
-// Pixels [begin, end) of one row of a gradient, under one row of a window. Source and gradient are
+// Pixels side by side of one row of a gradient, under one row of a window. Source and gradient are
 // of one block of channels.
-template <class T>
 struct DepthwiseRow {
-  const T *source, *gradient;
-  std::int64_t taps, stride, dilation, shift, width, begin, end;
+  const float *source, *gradient;
+  std::int64_t taps, stride, dilation, shift, width, pixels;
 };
 
 // sums[tap * block + lane] += the sum over pixels of source[(p * stride + tap * dilation + shift) *
-// block + lane] * gradient[p * block + lane], wherever a tap reads places 0 .. width - 1. T: float
-// or Bfloat16.
-template <class T>
-void addDepthwise(const DepthwiseRow<T>& row, std::int64_t block, float* sums);
+// block + lane] * gradient[p * block + lane], wherever a tap reads places 0 .. width - 1.
+void addDepthwise(const DepthwiseRow& row, std::int64_t block, float* sums);
 
 }  // namespace tilefold::cpu

@@ -7,6 +7,7 @@
 #include "depthwise_loops.hpp"
 #include "parallel.hpp"
 #include "tap_loops.hpp"
+#include "vector_loops.hpp"
 
 namespace tilefold::cpu {
 namespace {
@@ -17,7 +18,9 @@ constexpr std::int64_t longest = 128;  // pixels whose sum is added in double
 // depends on the number of threads.
 struct DepthwiseSums {
   std::int64_t block, blocks, height, bands, parts;
-  std::int64_t count;  // of a part: [tap][lane]
+  std::int64_t count;     // of a part: [tap][lane]
+  std::int64_t atOnce;    // pixels of a row
+  std::int64_t readable;  // pixels of the source that those read
 
   explicit DepthwiseSums(const Convolution& c)
       : block(blockOf(c)),
@@ -25,11 +28,25 @@ struct DepthwiseSums {
         height(std::clamp<std::int64_t>(longest / c.outWidth, 1, c.outHeight)),
         bands(ceilDivide(c.outHeight, height)),
         parts(partsOfSums(blocks, c.batch * bands)),
-        count(checkedMultiply(checkedMultiply(c.kernelHeight, c.kernelWidth), block)) {}
+        count(checkedMultiply(checkedMultiply(c.kernelHeight, c.kernelWidth), block)),
+        atOnce(std::min(longest, c.outWidth)),
+        readable(std::min(c.inWidth, (atOnce - 1) * c.strideWidth + (c.kernelWidth - 1) * c.dilationWidth + 1)) {}
   std::int64_t tasks() const { return blocks * parts; }
-  // Totals of all parts, or of one a thread where none is cut; then each thread's sums in float.
+  // Totals of all parts, or of one a thread where none is cut; then what each thread has in float.
   std::int64_t totals(int threads) const { return checkedMultiply(parts == 1 ? threads : tasks(), count); }
+  // Sums, and, of what is not float, the pixels that are read.
+  template <class T>
+  std::int64_t floats() const {
+    return std::is_same_v<T, float> ? count : checkedAdd(count, checkedMultiply(checkedAdd(atOnce, readable), block));
+  }
 };
+
+// Pixels in float: where they are, or converted into `memory`.
+const float* inFloat(const float* pixels, std::int64_t, float*) { return pixels; }
+const float* inFloat(const Bfloat16* pixels, std::int64_t elements, float* memory) {
+  convert(pixels, memory, elements);
+  return memory;
+}
 
 }  // namespace
 
@@ -42,10 +59,11 @@ bool fitsDepthwiseWeightGradient(KernelKind kind, const Convolution& c) {
   return kind == KernelKind::convolutionBackwardWeights && isDepthwise(c);
 }
 
+template <class T>
 std::size_t depthwiseWeightGradientScratchBytes(const Convolution& c, int threads) {
   const DepthwiseSums s(c);
   return static_cast<std::size_t>(
-      checkedAdd(checkedMultiply(s.totals(threads), sizeof(double)), checkedMultiply(checkedMultiply(threads, s.count), sizeof(float))));
+      checkedAdd(checkedMultiply(s.totals(threads), sizeof(double)), checkedMultiply(checkedMultiply(threads, s.floats<T>()), sizeof(float))));
 }
 
 template <class T>
@@ -62,17 +80,24 @@ Launch compileDepthwiseWeightGradient(const Convolution& c, int threads) {
     float* floats = reinterpret_cast<float*>(scratch + s.totals(threads));
     std::memset(weightGradient, 0, static_cast<std::size_t>(weights.elements) * sizeof(float));
     const auto addBand = [&](std::int64_t index, std::int64_t image, std::int64_t top, double* totals) {
-      float* sums = floats + omp_get_thread_num() * s.count;
-      DepthwiseRow<T> row{nullptr, nullptr, columns.kernel, columns.stride, columns.dilation, -columns.padBefore, columns.in, 0, 0};
-      for (; row.begin < columns.out; row.begin = row.end) {
-        row.end = std::min(row.begin + longest, columns.out);
+      float* sums = floats + omp_get_thread_num() * s.floats<T>();
+      float *gradientPixels = sums + s.count, *sourcePixels = gradientPixels + s.atOnce * s.block;
+      for (std::int64_t left = 0; left < columns.out; left += s.atOnce) {
+        const std::int64_t pixels = std::min(s.atOnce, columns.out - left), begin = left * columns.stride - columns.padBefore;
+        // What the pixels read of a row of the source.
+        const std::int64_t first = std::clamp<std::int64_t>(begin, 0, columns.in);
+        const std::int64_t end = begin + (pixels - 1) * columns.stride + (columns.kernel - 1) * columns.dilation + 1;
+        DepthwiseRow row{nullptr, nullptr, columns.kernel, columns.stride, columns.dilation, begin - first,
+                         std::clamp(end, first, columns.in) - first, pixels};
         std::fill_n(sums, s.count, 0.0F);
         for (std::int64_t y = top; y < std::min(top + s.height, rows.out); ++y) {
-          row.gradient = gradient + image * by.batchStride + index * by.blockStride + y * by.rowStride;
+          const T* gradientRow = gradient + image * by.batchStride + index * by.blockStride + y * by.rowStride;
+          row.gradient = inFloat(gradientRow + left * s.block, pixels * s.block, gradientPixels);
           for (std::int64_t ky = 0; ky < rows.kernel; ++ky) {
             const std::optional<std::int64_t> input = rows.input(y, ky);
             if (!input) continue;
-            row.source = source + image * from.batchStride + index * from.blockStride + *input * from.rowStride;
+            const T* sourceRow = source + image * from.batchStride + index * from.blockStride + *input * from.rowStride;
+            row.source = inFloat(sourceRow + first * s.block, row.width * s.block, sourcePixels);
             addDepthwise(row, s.block, sums + ky * columns.kernel * s.block);
           }
         }
@@ -101,6 +126,8 @@ Launch compileDepthwiseWeightGradient(const Convolution& c, int threads) {
   };
 }
 
+template std::size_t depthwiseWeightGradientScratchBytes<float>(const Convolution&, int);
+template std::size_t depthwiseWeightGradientScratchBytes<Bfloat16>(const Convolution&, int);
 template Launch compileDepthwiseWeightGradient<float>(const Convolution&, int);
 template Launch compileDepthwiseWeightGradient<Bfloat16>(const Convolution&, int);
 

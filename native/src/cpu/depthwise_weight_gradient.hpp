@@ -10,9 +10,11 @@ namespace tilefold::cpu {
 bool isDepthwise(const Convolution& c);
 bool fitsDepthwiseWeightGradient(KernelKind kind, const Convolution& c);
 
+// T: float or Bfloat16.
+template <class T>
 std::size_t depthwiseWeightGradientScratchBytes(const Convolution& c, int threads);
 
-// T: float or Bfloat16. Sums of some pixels are added in double, so that long ones keep their
+// Sums of some pixels are added in double, so that long ones keep their
 // digits; how threads share them changes no bit.
 template <class T>
 Launch compileDepthwiseWeightGradient(const Convolution& c, int threads);
