@@ -1,7 +1,7 @@
 /** Tiles with rows for other ranks run first, and those travel while the others are computed. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, globalAvgPool, linear, model, relu } from '../../dsl'
+import { adaptiveAvgPool2d, conv2d, gated, globalAvgPool, linear, model, relu, sigmoid } from '../../dsl'
 import { stage, verify, verifyRanks, type Segment, type Staged } from '../../staging'
 import { referenceModel } from '../../staging/devices/reference-model'
 import type { Instruction } from '../../staging/program/program'
@@ -17,17 +17,17 @@ const segment = (from: number, to: number, H: number): Segment => ({ from, to, g
 
 const segments = [segment(0, 2, 8), segment(2, 4, 8), segment(4, 7, 1)]
 
-const stagedFor = (count: number, index: number, edgeTilesFirst: boolean): Staged =>
-  must(
-    stage({
-      model: model({ name: 'shared', input: [1, 3, 128, 32], layers }),
-      device: { ...referenceModel('float64'), network: { bytesPerSecond: 1e8, latencySeconds: 0 } },
-      strategy: 'sft',
-      given: { order: [...layers.keys(), layers.length], segments, ...(edgeTilesFirst && { edgeTilesFirst }) },
-      objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0, weightDecay: 0 }, shard: { count, index } },
-      source: { kind: 'float' }
-    })
-  )
+const requestFor = (count: number, index: number, edgeTilesFirst: boolean) =>
+  ({
+    model: model({ name: 'shared', input: [1, 3, 128, 32], layers }),
+    device: { ...referenceModel('float64'), network: { bytesPerSecond: 1e8, latencySeconds: 0 } },
+    strategy: 'sft',
+    given: { order: [...layers.keys(), layers.length], segments, ...(edgeTilesFirst && { edgeTilesFirst }) },
+    objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0, weightDecay: 0 }, shard: { count, index } },
+    source: { kind: 'float' }
+  }) as const
+
+const stagedFor = (count: number, index: number, edgeTilesFirst: boolean): Staged => must(stage(requestFor(count, index, edgeTilesFirst)))
 
 /** How many launches stand between each exchange and the wait for it, of all tiles of loops. */
 const launchesBeside = (code: readonly Instruction[]): readonly number[] => {
@@ -61,6 +61,30 @@ test('Programs of ranks with edge tiles first are sound, and go together', () =>
     programs.forEach((program) => must(verify(program)))
     must(verifyRanks(programs))
   }
+})
+
+test('Programs of ranks that share images are sound where tiles that read sums of images would come first', () => {
+  const gating = [
+    conv2d({ out: 4, k: 3, p: 1 }),
+    gated([conv2d({ out: 4, k: 3, p: 1 })], [adaptiveAvgPool2d({ out: 1 }), conv2d({ out: 4, k: 1 }), sigmoid]),
+    ...[globalAvgPool, linear({ out: 2 })]
+  ] as const
+  // The pool of the gate alone, then what reads it, in tiles.
+  const cut = [segment(0, 2, 1), segment(2, 3, 1), segment(3, 6, 4), segment(6, 9, 1)]
+  const programs = [0, 1].map((index) => {
+    const request = requestFor(2, index, true)
+    const { program } = must(
+      stage({
+        ...request,
+        model: model({ name: 'gating', input: [3, 2, 16, 8], layers: gating }),
+        given: { order: Array.from({ length: 9 }, (_, position) => position), segments: cut, edgeTilesFirst: true },
+        objective: { ...request.objective, shard: { count: 2, index, images: 2 } }
+      })
+    )
+    return program
+  })
+  programs.forEach((program) => must(verify(program)))
+  must(verifyRanks(programs))
 })
 
 test.run()

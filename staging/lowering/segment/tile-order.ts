@@ -76,7 +76,7 @@ export const orderBackward = (scope: ModelScope, code: SegmentCode, { pending }:
     scope.graph.readers[tensor]!.every((reader) => reader >= segment.from) && pending.every((one) => one.tensor !== tensor)
   const leaving = ends.inputs.filter(isLastToAdd).flatMap((tensor): readonly Leaving[] => {
     const { gradient: whole, shared } = boundaries.get(tensor) ?? {}
-    return whole === undefined || shared === undefined || !isCrossed(shared) ? [] : [{ tensor, whole, shared }]
+    return whole === undefined || shared === undefined || shared.isSummed || !isCrossed(shared) ? [] : [{ tensor, whole, shared }]
   })
   return mayReorder(scope, code) && leaving.length > 0 ? edgesFirst(scope, code, 'gradients', leaving) : inOrder(code)
 }
