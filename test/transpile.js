@@ -1,6 +1,7 @@
 'use strict'
 // Loads TypeScript as the command line does: node -r ./test/transpile.js FILE. Of the tests in it
 // all run, or those whose names have TILEFOLD_TEST_NAME in them.
+require('../src/compile-late.js')
 require('../src/modules/load-typescript.js')
 
 // Plans must not depend on how fast this machine is now.

@@ -25,3 +25,5 @@ install({
       ? { url: file, map: compiled(file).sourceMapText }
       : null
 })
+
+module.exports = { compiled }

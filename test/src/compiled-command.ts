@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { ModuleKind, ScriptTarget, transpileModule } from 'typescript'
+import { compiled } from '../../src/modules/load-typescript'
 import { type Ended, root, runScript, type tilefold } from './command-line'
 import { temporaryFolder } from './temporary-folder'
 
@@ -38,14 +38,15 @@ export interface CompiledCommand {
 }
 
 const compile = (folder: string): void => {
-  const compilerOptions = { module: ModuleKind.CommonJS, target: ScriptTarget.ES2022, esModuleInterop: true }
   const sources = ['dsl', 'staging', 'native', 'models', 'src'].flatMap((name) => sourceFiles(join(root, name)))
   for (const file of [...sources, join(__dirname, 'small-model.ts')]) {
     const target = join(folder, relative(root, file).replace(/\.ts$/, '.js'))
     mkdirSync(dirname(target), { recursive: true })
-    const text = readFileSync(file, 'utf8')
-    writeFileSync(target, file.endsWith('.js') ? text : transpileModule(text, { compilerOptions }).outputText)
+    writeFileSync(target, file.endsWith('.js') ? readFileSync(file) : compiled(file).outputText)
   }
+  // As the package's own start does.
+  const cli = join(folder, 'src', 'cli.js')
+  writeFileSync(cli, `"use strict"\nrequire('./compile-late.js')\n${readFileSync(cli, 'utf8')}`)
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   symlinkSync(join(root, 'native', 'build'), join(folder, 'native', 'build'))
   writeFileSync(join(folder, 'small.js'), smallModel)
