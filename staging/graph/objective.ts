@@ -134,9 +134,11 @@ const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % 
 export const gradientSlices = (objective: Objective): number => {
   const rows = ranksOfImage(objective)
   if (!sharesMicroBatches(objective)) return rows
-  const groups = Array.from({ length: Math.floor(mostRanks / rows) }, (_, index) => index + 1)
-  const possible = groups.filter((count) => microBatches(objective) % count === 0)
-  return rows * possible.reduce((multiple, count) => (multiple * count) / divisor(multiple, count), 1)
+  const batches = microBatches(objective)
+  const most = Math.min(batches, Math.floor(mostRanks / rows))
+  let multiple = 1
+  for (let count = 2; count <= most; count++) if (batches % count === 0) multiple *= count / divisor(multiple, count)
+  return rows * multiple
 }
 
 /** Whether steps add their gradients to those of the steps before. */
