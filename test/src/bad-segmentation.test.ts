@@ -18,7 +18,7 @@ import { valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
-const { run } = compiledCommand()
+const { runInTurn: run } = compiledCommand()
 const at = (name: string): string => join(folder, name)
 
 /** Zeros for all that a built-in network of two classes holds. */

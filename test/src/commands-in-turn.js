@@ -1,10 +1,8 @@
 'use strict'
 // Runs the command line again and again in one process, since each start of Node takes longer than
-// what most commands do: node commands-in-turn.js CLI ARGUMENTS RESULTS. ARGUMENTS is a file with a
-// list of lists; RESULTS gets a line of JSON for each, with status, stdout and stderr.
-const { appendFileSync, readFileSync } = require('node:fs')
-
-const [cli, listed, results] = process.argv.slice(2)
+// what most commands do: for each list of arguments in a message it answers with status, stdout and
+// stderr.
+const [cli] = process.argv.slice(2)
 const { main } = require(cli)
 
 // Each run listens anew.
@@ -12,21 +10,21 @@ for (const events of [process, process.stdout, process.stderr]) events.setMaxLis
 
 const texts = { stdout: '', stderr: '' }
 for (const name of Object.keys(texts))
-  process[name].write = (text) => {
+  process[name].write = (text, ...rest) => {
     texts[name] += text
+    rest.find((one) => typeof one === 'function')?.()
     return true
   }
 
-const runAll = async () => {
-  for (const args of JSON.parse(readFileSync(listed, 'utf8'))) {
-    Object.assign(texts, { stdout: '', stderr: '' })
-    process.exitCode = undefined
-    await main([process.execPath, cli, ...args])
-    appendFileSync(results, `${JSON.stringify({ status: process.exitCode ?? 0, ...texts })}\n`)
-  }
+process.on('message', async (args) => {
+  Object.assign(texts, { stdout: '', stderr: '' })
+  process.exitCode = undefined
+  await main([process.execPath, cli, ...args])
+  process.send({ status: process.exitCode ?? 0, ...texts })
+})
+
+process.on('disconnect', () => {
   // A run's listeners would say that it ended badly.
   process.removeAllListeners('exit')
   process.exit(0)
-}
-
-void runAll()
+})

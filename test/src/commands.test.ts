@@ -13,12 +13,12 @@ import { valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
-const { run, smallModel } = compiledCommand()
+const { run, runInTurn, smallModel } = compiledCommand()
 const at = (name: string): string => join(folder, name)
 
 /** A command that must succeed, and its JSON. */
 const json = async (...args: readonly string[]) => {
-  const { status, stdout, stderr } = await run([...args, '--json'])
+  const { status, stdout, stderr } = await runInTurn([...args, '--json'])
   assert.is(status, 0, stderr)
   assert.is(stdout.trimEnd().split('\n').length, 1)
   return JSON.parse(stdout)
@@ -80,7 +80,7 @@ test('explain tells what binds, what more memory buys and what decisions cost, i
   assert.is(explanation.segments.length, plan.segments.length)
   for (const { predictedMs, wholeMs, recomputationMs, haloMs, tileMs, loadingSavingMs } of explanation.segments)
     assert.ok(Math.abs(predictedMs - wholeMs - recomputationMs - haloMs - tileMs + loadingSavingMs) < 1e-3)
-  const { stdout } = await run(wanted)
+  const { stdout } = await runInTurn(wanted)
   assert.match(stdout, new RegExp(`${explanation.bindingLayer.replace('.', '\\.')} binds: it has the most in memory at the peak`))
   assert.match(stdout, /With \d+ MiB a step would take .* less/)
   assert.match(stdout, /the plan at hand/)
@@ -91,9 +91,9 @@ test('explain works for any strategy and without a budget', async () => {
   const { larger, segments } = await json('explain', smallModel, '--strategy', 'chen-sqrt')
   assert.equal(larger, [])
   assert.ok(segments.some(({ recomputationMs }: { recomputationMs: number }) => recomputationMs > 0))
-  const { stdout } = await run(['explain', smallModel])
+  const { stdout } = await runInTurn(['explain', smallModel])
   assert.match(stdout, /More memory would not make a step faster\./)
-  assert.match((await tilefold(['explain', smallModel, '--strategy', 'plain'])).stdout, /^Strategy plain fits nothing into less than /m)
+  assert.match((await runInTurn(['explain', smallModel, '--strategy', 'plain'])).stdout, /^Strategy plain fits nothing into less than /m)
 })
 
 test('explain of a given plan offers no other budgets', async () => {
@@ -101,14 +101,14 @@ test('explain of a given plan offers no other budgets', async () => {
   await json('plan', smallModel, '--strategy', 'chen-sqrt', '--out', plan)
   const { given, larger, smaller } = await json('explain', smallModel, '--plan', plan)
   assert.equal([given, larger, smaller], [true, [], null])
-  const { stdout } = await tilefold(['explain', smallModel, '--plan', plan])
+  const { stdout } = await runInTurn(['explain', smallModel, '--plan', plan])
   assert.match(stdout, /^The plan was given: it stays as it is in every budget that it fits\.$/m)
   assert.not.match(stdout, /More memory|fits nothing/)
 })
 
 test('explain refuses a budget that nothing fits as plan does, with status 3', async () => {
   const wanted = ['vgg11', '--input', '1x3x64x64', '--budget', '1MiB', '--json']
-  const [explanation, plan] = [await run(['explain', ...wanted]), await run(['plan', ...wanted])]
+  const [explanation, plan] = [await runInTurn(['explain', ...wanted]), await runInTurn(['plan', ...wanted])]
   assert.is(explanation.status, 3)
   assert.equal(explanation, plan)
   assert.is(JSON.parse(explanation.stdout).feasible, false)
@@ -138,7 +138,7 @@ test('plan --program writes what the plan runs, with the buffers of its predicte
       lines.some((line) => line.startsWith(start)),
       start
     )
-  const { status, stderr } = await run(['plan', smallModel, '--program', program, '--out', program])
+  const { status, stderr } = await runInTurn(['plan', smallModel, '--program', program, '--out', program])
   assert.is(status, 2)
   assert.match(stderr, /--program .* would be written over/)
 })
@@ -163,7 +163,7 @@ test('training goes on from saved weights; epochs count the images', async () =>
 })
 
 test('a crop leaves batch and channels of the model as they are', async () => {
-  const { stdout } = await run([...training('--steps', '1', '--crop', '24x40')])
+  const { stdout } = await runInTurn([...training('--steps', '1', '--crop', '24x40')])
   assert.match(stdout, /input 2x3x24x40/)
 })
 
@@ -177,7 +177,7 @@ test('a model may read its size from a file', async () => {
     const size = Number(readFileSync(${JSON.stringify(at('size.txt'))}, 'utf8'))
     export default model({ name: 'sized', input: [1, 3, size, size], layers: [globalAvgPool, linear({ out: 2 })] })`
   )
-  const { stdout } = await run(['plan', at('sized.ts')])
+  const { stdout } = await runInTurn(['plan', at('sized.ts')])
   assert.match(stdout, /input 1x3x24x24/)
 })
 
@@ -275,7 +275,7 @@ test('bench says where the time of the fastest step went, by kernel', async () =
     ahead.breakdown!.filter(({ beside }) => beside).map(({ kernel }) => kernel),
     ['loadImage, beside computing']
   )
-  const { stdout } = await tilefold(['bench', smallModel, '--steps', '1', '--breakdown'])
+  const { stdout } = await runInTurn(['bench', smallModel, '--steps', '1', '--breakdown'])
   assert.match(stdout, /kernel .* launches .* measured .* predicted .* share/)
   assert.match(stdout, /between launches/)
   assert.not('breakdown' in (await json('bench', smallModel, '--steps', '1')))

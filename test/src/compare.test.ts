@@ -10,7 +10,7 @@ import { compiledCommand } from './compiled-command'
 import { failureOf, valueOf } from './outcome'
 import small from './small-model'
 
-const { run, smallModel } = compiledCommand()
+const { runInTurn: run, smallModel } = compiledCommand()
 
 test('every row is what its strategy plans within its budget', async () => {
   const { rows } = await valueOf(compare({ model: small, device: 'reference', budgets: [4096, '70%', '100%'] }))

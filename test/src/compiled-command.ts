@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, s
 import { dirname, join, relative } from 'node:path'
 import { compiled } from '../../src/modules/load-typescript'
 import { type Ended, root, runScript, type tilefold } from './command-line'
+import { commandServer } from './command-server'
 import { temporaryFolder } from './temporary-folder'
 
 const sourceFiles = (folder: string): readonly string[] =>
@@ -31,10 +32,15 @@ export interface CompiledCommand {
    */
   readonly run: typeof tilefold
   /**
-   * Runs the command with each of the arguments, in two processes: one for those with a TypeScript
-   * module, one for all others. A run that ends its process has the others behind it undefined.
+   * Runs commands in a process that runs those of this file one after the other, another one for
+   * those with a TypeScript module; undefined where a run ended its process.
    */
   readonly runsInTurn: (args: readonly (readonly string[])[]) => Promise<readonly (Ended | undefined)[]>
+  /**
+   * Runs one that must not end its process; by itself with a TypeScript module, which may have
+   * changed.
+   */
+  readonly runInTurn: (args: readonly string[]) => Promise<Ended>
 }
 
 const compile = (folder: string): void => {
@@ -68,19 +74,6 @@ const transpiling = ['-r', join(root, 'test', 'transpile.js')]
 
 const namesTypeScript = (args: readonly string[]): boolean => args.some((arg) => arg.endsWith('.ts'))
 
-const inTurn = async (cli: string, args: readonly (readonly string[])[]): Promise<readonly Ended[]> => {
-  if (args.length === 0) return []
-  const folder = temporaryFolder()
-  const [listed, results] = [join(folder, 'arguments.json'), join(folder, 'results.jsonl')]
-  writeFileSync(listed, JSON.stringify(args))
-  writeFileSync(results, '')
-  await runScript([...(cli.endsWith('.ts') ? transpiling : []), join(__dirname, 'commands-in-turn.js'), cli, listed, results])
-  return readFileSync(results, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Ended)
-}
-
 /**
  * The command line in JavaScript, compiled once for all test files of a run: it starts ten times as
  * fast as through ts-node.
@@ -103,16 +96,13 @@ export const compiledCommand = (): CompiledCommand => {
   const script = join(folder, 'src', 'cli.js')
   const run = (args: readonly string[], onStart?: (child: ChildProcess) => void): Promise<Ended> =>
     runScript([...(namesTypeScript(args) ? [...transpiling, sourceCli] : [script]), ...args], onStart)
-  const runsInTurn: CompiledCommand['runsInTurn'] = async (all) => {
-    const [typed, plain] = await Promise.all([
-      inTurn(sourceCli, all.filter(namesTypeScript)),
-      inTurn(
-        script,
-        all.filter((args) => !namesTypeScript(args))
-      )
-    ])
-    const left = { typed: [...typed], plain: [...plain] }
-    return all.map((args) => left[namesTypeScript(args) ? 'typed' : 'plain'].shift())
+  const servers = { typed: commandServer(sourceCli, transpiling), plain: commandServer(script) }
+  const inTurn = (args: readonly string[]) => servers[namesTypeScript(args) ? 'typed' : 'plain'](args)
+  const runsInTurn: CompiledCommand['runsInTurn'] = (all) => Promise.all(all.map(inTurn))
+  const runInTurn = async (args: readonly string[]): Promise<Ended> => {
+    const ended = await (namesTypeScript(args) ? run(args) : inTurn(args))
+    if (ended === undefined) throw new Error(`this ended its process: ${args.join(' ')}`)
+    return ended
   }
-  return { script, model: join(folder, 'small.js'), smallModel: join(folder, 'test', 'src', 'small-model.js'), run, runsInTurn }
+  return { script, model: join(folder, 'small.js'), smallModel: join(folder, 'test', 'src', 'small-model.js'), run, runsInTurn, runInTurn }
 }

@@ -12,7 +12,7 @@ import { failureOf, valueOf } from './outcome'
 import small from './small-model'
 import { temporaryFolder } from './temporary-folder'
 
-const { run, smallModel } = compiledCommand()
+const { runInTurn: run, smallModel } = compiledCommand()
 const buffers = join(temporaryFolder(), 'buffers.csv')
 
 test.before(() => writeFileSync(buffers, 'id,lower,upper,size\na,0,2,100\nb,2,4,90\nc,1,3,50\n'))

@@ -11,7 +11,7 @@ import small from './small-model'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
-const { run, runsInTurn, smallModel } = compiledCommand()
+const { runInTurn: run, runsInTurn, smallModel } = compiledCommand()
 const at = (name: string): string => join(folder, name)
 const device = join(root, 'devices', 'v100-16gb.json')
 

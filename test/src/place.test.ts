@@ -10,7 +10,7 @@ import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
-const { run } = compiledCommand()
+const { runInTurn: run } = compiledCommand()
 const at = (name: string): string => join(folder, name)
 const csv = (name: string, ...rows: readonly string[]): string => {
   writeFileSync(at(name), ['id,lower,upper,size', ...rows, ''].join('\n'))

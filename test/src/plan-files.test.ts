@@ -22,7 +22,7 @@ import small from './small-model'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
-const { run, runsInTurn, smallModel } = compiledCommand()
+const { runInTurn: run, runsInTurn, smallModel } = compiledCommand()
 const at = (name: string): string => join(folder, name)
 
 const json = async (...args: readonly string[]) => {

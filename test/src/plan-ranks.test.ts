@@ -12,7 +12,7 @@ import { compiledCommand } from './compiled-command'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
-const { run } = compiledCommand()
+const { runInTurn: run } = compiledCommand()
 const folder = temporaryFolder()
 
 const normalising = model({

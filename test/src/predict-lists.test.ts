@@ -174,7 +174,7 @@ test('what cannot be is refused in a sentence', async () => {
 })
 
 test('on the command line: a line for all, and without a file a line for each', async () => {
-  const { run, smallModel } = compiledCommand()
+  const { runInTurn: run, smallModel } = compiledCommand()
   const args = ['predict', smallModel, '--device', 'reference', '--weights', at('small.safetensors')]
   const { status, stdout, stderr } = await run([...args, '--data', at('bad.csv'), '--skip-bad', '--out', at('line.csv')])
   assert.is(status, 0, stderr)

@@ -11,7 +11,7 @@ import { temporaryFolder } from './temporary-folder'
 
 const cache = temporaryFolder()
 process.env.XDG_CACHE_HOME = cache
-const { run, smallModel } = compiledCommand()
+const { runInTurn: run, smallModel } = compiledCommand()
 const setup = [smallModel, '--threads', '2', '--strategy', 'plain', '--json']
 const cached = (): string => join(cache, 'tilefold', readdirSync(join(cache, 'tilefold'))[0]!)
 

@@ -33,7 +33,7 @@ import { compiledCommand } from './compiled-command'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
-const { run, runsInTurn, smallModel } = compiledCommand()
+const { runInTurn: run, runsInTurn, smallModel } = compiledCommand()
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
 const objective: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }

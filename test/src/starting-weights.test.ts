@@ -159,7 +159,7 @@ test('safetensors are not written over the file of torch.save that they come fro
 })
 
 test('the command shows what it starts from in a table, on standard error beside JSON', async () => {
-  const { run, smallModel } = compiledCommand()
+  const { runInTurn: run, smallModel } = compiledCommand()
   const names = ['0.weight', '0.bias', '4.weight', '4.bias']
   const shapes = [[4, 3, 3, 3], [4], [9, 4], [9]]
   await valueOf(writeTensorFile(at('nine'), [...names.map((name, index) => tensor(name, shapes[index]!)), tensor('aux.weight', [9])]))

@@ -11,7 +11,7 @@ import { compiledCommand } from './compiled-command'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
-const { run, runsInTurn } = compiledCommand()
+const { runInTurn: run, runsInTurn } = compiledCommand()
 const at = (name: string): string => join(folder, name)
 const net = ['vgg11', '--classes', '2', '--input', '1x3x128x128', '--threads', '2'] as const
 const swapping = ['--strategy', 'greedy', '--budget', '92%'] as const
