@@ -10,7 +10,6 @@ import { conv2d, globalAvgPool, model as modelOf } from '../../dsl'
 import { checkLabels } from '../../src/images/dataset'
 import { readDataset } from '../../src/commands/read-dataset'
 import { type TrainOptions, train } from '../../src'
-import { runScript } from './command-line'
 import { compiledCommand } from './compiled-command'
 import { writeImages, writeColours } from './example-images'
 import { writePng, writeTiff } from './image-files'
@@ -21,7 +20,7 @@ import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
 const at = (...names: readonly string[]): string => join(folder, ...names)
-const { script, model } = compiledCommand()
+const { model, runInTurn } = compiledCommand()
 
 const options = (more: Partial<TrainOptions>): TrainOptions => ({
   model: smallNetwork,
@@ -92,7 +91,7 @@ test('--check-data decodes every image before anything is planned, which is not 
   assert.ok(planned)
   assert.equal(checked, [])
   const args = ['train', model, '--data', data, '--device', 'reference', '--check-data', '--steps', '1']
-  const { status, stderr } = await runScript([script, ...args])
+  const { status, stderr } = await runInTurn(args)
   assert.is(status, 2)
   assert.match(stderr, /10\/10 images read whole\n/)
 })

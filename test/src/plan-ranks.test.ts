@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type PlanFile, batchNorm, conv2d, globalAvgPool, linear, model, relu } from '../../dsl'
+import { type PlanFile, batchNorm, conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import { type PlanReport, compare, explain, plan } from '../../src'
 import type { PlanOptions } from '../../src/option-tables/command-options'
 import { allToAllNanoseconds, exchangeNanoseconds } from '../../staging/devices/network'
@@ -174,7 +174,45 @@ test('ranks share as they are told, or are refused with a sentence, also where t
   assert.ok(rows.rows[0]!.predictedStepMs! > (await onRanks({ ranks: 4, accumulate: 4, strategy: 'plain' })).predictedStepMs)
 })
 
-const v100 = { model: 'vgg16', classes: 2, device: 'devices/v100-16gb.json' } as const
+const v100 = { device: 'devices/v100-16gb.json' } as const
+const vgg16 = { ...v100, model: 'vgg16', classes: 2 } as const
+
+const convolution = <const Out extends number>(out: Out) => [conv2d({ out, k: 3, p: 1 }), relu] as const
+const half = maxPool2d({ k: 2 })
+/** Begins as VGG-11 does, which has more layers of each kind and takes four times as long to plan. */
+const shallow = model({
+  name: 'shallow',
+  input: [1, 3, 512, 512],
+  layers: [
+    ...convolution(64),
+    half,
+    ...convolution(128),
+    half,
+    ...convolution(256),
+    ...convolution(256),
+    half,
+    ...convolution(512),
+    globalAvgPool,
+    linear({ out: 2 })
+  ]
+})
+/** With more parameters, so that in little memory the optimizer is sharded. */
+const heavy = model({
+  name: 'heavy',
+  input: [1, 3, 512, 512],
+  layers: [
+    ...convolution(64),
+    half,
+    ...convolution(128),
+    half,
+    ...convolution(512),
+    ...convolution(512),
+    half,
+    ...convolution(512),
+    globalAvgPool,
+    linear({ out: 2 })
+  ]
+})
 
 // npx ts-node bench/ranks.ts --models vgg16,resnet18 --size 1024 --ranks 1,2,4,8
 const golden = [
@@ -186,20 +224,20 @@ const golden = [
 for (const [name, network, speedUps] of golden.filter(([, network]) => inSystems || network === '100Gb/s,2us'))
   test(`the speed-ups of ${name} at 1024 pixels a side on ${network} are as they were`, async () => {
     const found: number[] = []
-    for (const ranks of [1, 2, 4, 8]) {
-      const report = await valueOf(plan({ ...v100, model: name, input: [1, 3, 1024, 1024], ranks, network }))
+    for (const ranks of inSystems ? [1, 2, 4, 8] : [1, 4]) {
+      const report = await valueOf(plan({ ...vgg16, model: name, input: [1, 3, 1024, 1024], ranks, network }))
       found.push(Number(report.ranks!.speedUp.toFixed(2)))
     }
-    assert.equal(found, speedUps)
+    assert.equal(found, inSystems ? speedUps : [speedUps[0], speedUps[2]])
   })
 
 test('of meshes the fastest is planned for: micro-batches as far as they go, and rows beside them', async () => {
-  const asked = { ...v100, model: 'vgg11', input: [1, 3, 512, 512], network: '100Gb/s,2us' } as const
+  const asked = { ...v100, model: shallow, network: '100Gb/s,2us' } as const
   const meshOf = async (ranks: number, accumulate: number) => (await valueOf(plan({ ...asked, ranks, accumulate }))).ranks!.mesh
   assert.equal(await meshOf(4, 4), { microBatches: 4, rows: 1 })
   assert.equal(await meshOf(8, 4), { microBatches: 4, rows: 2 })
   assert.equal(await meshOf(4, 3), { microBatches: 1, rows: 4 })
-  const batches = plan({ ...asked, model: 'resnet18', input: [4, 3, 512, 512], ranks: 4 })
+  const batches = plan({ ...asked, input: [4, 3, 512, 512], ranks: 4 })
   assert.equal((await valueOf(batches)).ranks!.mesh, { microBatches: 1, rows: 1, images: 4 })
 })
 
@@ -208,7 +246,7 @@ for (const [ranks, mesh] of [
   [8, 'micro-batches and rows']
 ] as const)
   test(`times of segments, and what no plan undercuts, are those of a rank that shares ${mesh}`, async () => {
-    const asked = { ...v100, model: 'vgg11', input: [1, 3, 512, 512], network: '100Gb/s,2us', accumulate: 4, ranks } as const
+    const asked = { ...v100, model: shallow, network: '100Gb/s,2us', accumulate: 4, ranks } as const
     const { predictedStepMs, lowerBoundMs, segments } = await valueOf(explain(asked))
     const ofSegments = segments.reduce((sum, segment) => sum + segment.predictedMs, 0)
     assert.ok(lowerBoundMs! <= predictedStepMs!, `${predictedStepMs} ms are less than the least of ${lowerBoundMs}`)
@@ -216,7 +254,7 @@ for (const [ranks, mesh] of [
   })
 
 test('what compare and explain tell of ranks is what plan does', async () => {
-  const asked = { ...v100, model: 'vgg11', input: [1, 3, 512, 512], ranks: 4, network: '100Gb/s,2us' } as const
+  const asked = { ...v100, model: shallow, ranks: 4, network: '100Gb/s,2us' } as const
   const planned = await valueOf(plan(asked))
   const { rows } = await valueOf(compare({ ...asked, budgets: ['100%'], strategies: ['plain'] }))
   const plain = await valueOf(plan({ ...asked, strategy: 'plain' }))
@@ -228,8 +266,8 @@ test('what compare and explain tell of ranks is what plan does', async () => {
 })
 
 test('compare and explain find for each budget the mesh, and the way to keep the optimizer, that plan does', async () => {
-  const asked = { ...v100, model: 'vgg11', input: [1, 3, 512, 512], ranks: 4, network: '10GB/s,2us' } as const
-  const budgets = ['30%', '40%', '100%']
+  const asked = { ...v100, model: heavy, ranks: 4, network: '10GB/s,2us' } as const
+  const budgets = ['20%', '24%', '100%']
   const strategies = inSystems ? (['auto', 'sft'] as const) : (['auto'] as const)
   const { rows } = await valueOf(compare({ ...asked, budgets, strategies }))
   for (const row of rows) {
@@ -250,7 +288,7 @@ test('compare and explain find for each budget the mesh, and the way to keep the
 
 test('what ranks compute again is told of all that share a micro-batch: nothing where each runs whole ones', async () => {
   const asked = {
-    ...v100,
+    ...vgg16,
     input: [1, 3, 512, 512],
     ranks: 2,
     network: '100Gb/s,2us',
@@ -298,9 +336,9 @@ test('ranks that share micro-batches swap to the host as one process does', asyn
 })
 
 test('ranks that share rows swap to the host where that is faster', async () => {
-  const setup = { model: 'vgg16', input: [1, 3, 1024, 1024], device: 'devices/v100-16gb.json', ranks: 4 } satisfies Partial<PlanOptions>
+  const setup = { ...v100, model: shallow, input: [1, 3, 1024, 1024], ranks: 4 } satisfies Partial<PlanOptions>
   const within = (hostBudget?: string): Promise<PlanReport> =>
-    valueOf(plan({ ...setup, network: '10GB/s,2us', budget: '30%', ...(hostBudget !== undefined && { hostBudget }) }))
+    valueOf(plan({ ...setup, network: '10GB/s,2us', budget: '15%', ...(hostBudget !== undefined && { hostBudget }) }))
   const [resident, swapped] = [await within(), await within('1GB')]
   assert.is(swapped.ranks!.mesh.rows, 4)
   assert.ok(swapped.peakHostBytes > 0 && swapped.swapSchedule.length > 0)

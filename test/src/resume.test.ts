@@ -19,8 +19,7 @@ import { weightsOf } from './weights-of'
 
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
-const { script, model } = compiledCommand()
-const tilefold = (args: readonly string[]) => runScript([script, ...args])
+const { script, model, runInTurn } = compiledCommand()
 
 const training = (...more: readonly string[]): readonly string[] =>
   overriding(
@@ -49,7 +48,7 @@ for (const [name, more] of [
       return ['--state', of('state'), '--save', of('weights'), '--metrics', of('metrics'), ...best]
     }
     const run = async (which: string, ...args: readonly string[]) => {
-      const { status, stdout, stderr } = await tilefold([...training(...more, ...paths(which), ...args), '--json'])
+      const { status, stdout, stderr } = await runScript([script, ...training(...more, ...paths(which), ...args), '--json'])
       assert.is(status, 0, stderr)
       return { report: JSON.parse(stdout), stderr }
     }
@@ -112,7 +111,7 @@ test('a validation that was interrupted is made when training goes on', async ()
 })
 
 test('two states are kept, and every tensor of the optimizer is in them', async () => {
-  const { status, stderr } = await tilefold(training('--steps', '7', '--state', at('kept')))
+  const { status, stderr } = await runInTurn(training('--steps', '7', '--state', at('kept')))
   assert.is(status, 0, stderr)
   assert.equal(states('kept'), ['step-6.safetensors', 'step-7.safetensors'])
   const { tensors } = await valueOf(openTensorFile(at('kept/step-7.safetensors')))
@@ -138,7 +137,7 @@ const refused: readonly (readonly [name: string, args: readonly string[], senten
 for (const [name, args, sentence] of refused) {
   test(`a state is refused: ${name}`, async () => {
     const command = training('--steps', '9', '--state', at('kept'), ...args)
-    const { status, stderr } = await tilefold(name === 'another model' ? [command[0]!, 'vgg11', ...command.slice(2)] : command)
+    const { status, stderr } = await runInTurn(name === 'another model' ? [command[0]!, 'vgg11', ...command.slice(2)] : command)
     assert.is(status, 2, stderr)
     assert.match(stderr.trimEnd().split('\n').at(-1)!, sentence)
     assert.equal(states('kept'), ['step-6.safetensors', 'step-7.safetensors'])
@@ -147,7 +146,7 @@ for (const [name, args, sentence] of refused) {
 
 test('a learning rate may be chosen anew, and that is said', async () => {
   cpSync(at('kept'), at('slower'), { recursive: true })
-  const { status, stderr } = await tilefold(training('--steps', '8', '--state', at('slower'), '--resume', '--lr', '0.01'))
+  const { status, stderr } = await runInTurn(training('--steps', '8', '--state', at('slower'), '--resume', '--lr', '0.01'))
   assert.is(status, 0, stderr)
   assert.match(stderr, /--lr is 0\.01 from here on; it was 0\.05\.\n/)
 })
@@ -155,13 +154,13 @@ test('a learning rate may be chosen anew, and that is said', async () => {
 test('where the disk has lost the newest state, the one before is taken; with none left, a sentence', async () => {
   cpSync(at('kept'), at('damaged'), { recursive: true })
   truncateSync(at('damaged/step-7.safetensors'), 700)
-  const { status, stderr } = await tilefold(training('--steps', '7', '--state', at('damaged'), '--resume', '--save', at('mended')))
+  const { status, stderr } = await runInTurn(training('--steps', '7', '--state', at('damaged'), '--resume', '--save', at('mended')))
   assert.is(status, 0, stderr)
   assert.match(stderr, /step-7\.safetensors: .*; the state after step 6 is taken\.\n/)
-  await tilefold(training('--steps', '7', '--state', at('kept'), '--resume', '--save', at('unharmed')))
+  await runInTurn(training('--steps', '7', '--state', at('kept'), '--resume', '--save', at('unharmed')))
   assert.equal(readFileSync(at('mended')), readFileSync(at('unharmed')))
   for (const name of states('damaged')) writeFileSync(at(`damaged/${name}`), 'what is this')
-  const lost = await tilefold(training('--steps', '7', '--state', at('damaged'), '--resume'))
+  const lost = await runInTurn(training('--steps', '7', '--state', at('damaged'), '--resume'))
   assert.is(lost.status, 2)
   assert.match(lost.stderr, /step-6\.safetensors: its header claims .*\n$/)
 })
@@ -180,7 +179,7 @@ test('a state that says more steps than it holds is damaged like others, and no 
   cpSync(at('kept'), at('boasting'), { recursive: true })
   const boast = (header: string): string => header.replace('\\"steps\\":7', '\\"steps\\":1000000000000000')
   withHeader(at('boasting/step-7.safetensors'), boast)
-  const { status, stderr } = await tilefold(training('--steps', '7', '--state', at('boasting'), '--resume'))
+  const { status, stderr } = await runInTurn(training('--steps', '7', '--state', at('boasting'), '--resume'))
   assert.is(status, 0, stderr)
   const sentence = 'is damaged: its metadata say 1000000000000000 steps, and it has no training.loss of as many'
   assert.match(stderr, `step-7.safetensors: ${sentence}; the state after step 6 is taken.\n`)
@@ -189,7 +188,7 @@ test('a state that says more steps than it holds is damaged like others, and no 
 test('a safetensors file that is no state is no state', async () => {
   copyFileSync(at('unharmed'), at('damaged/step-9.safetensors'))
   for (const name of ['step-6', 'step-7']) copyFileSync(at('unharmed'), at(`damaged/${name}.safetensors`))
-  const { status, stderr } = await tilefold(training('--steps', '7', '--state', at('damaged'), '--resume'))
+  const { status, stderr } = await runInTurn(training('--steps', '7', '--state', at('damaged'), '--resume'))
   assert.is(status, 2)
   assert.match(stderr, /step-6\.safetensors: is no state of a training; its metadata say something else\.\n$/)
 })
@@ -200,7 +199,7 @@ test('what a killed process left half written is removed; what a living one writ
   writeFileSync(at('cleaned/step-9.safetensors.4194999.tmp'), 'half')
   writeFileSync(at(`cleaned/step-9.safetensors.${process.pid}.tmp`), 'half')
   writeFileSync(at('cleaned/notes.4194999.tmp'), 'not ours')
-  const { status, stderr } = await tilefold(training('--steps', '7', '--state', at('cleaned'), '--resume'))
+  const { status, stderr } = await runInTurn(training('--steps', '7', '--state', at('cleaned'), '--resume'))
   assert.is(status, 0, stderr)
   assert.not.ok(existsSync(at('cleaned/step-9.safetensors.4194999.tmp')))
   assert.ok(existsSync(at(`cleaned/step-9.safetensors.${process.pid}.tmp`)) && existsSync(at('cleaned/notes.4194999.tmp')))
