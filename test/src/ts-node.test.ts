@@ -74,8 +74,6 @@ test('a network that is wrong ends with the sentence before it runs, one that is
   const left = traces()
   ran(tsNode([program]), 'small')
   assert.equal(traces(), left)
-  write('network.ts', network(33))
-  refused(tsNode([program]), sentence)
 })
 
 test('whatever changes is noticed: a file that is imported, how it is found, and a file that was not there', () => {
