@@ -20,6 +20,7 @@ import {
   type StageRequest,
   type Staged
 } from '../../staging'
+import { inSystems } from '../in-systems'
 import { must } from '../must'
 
 const v100 = must(decodeDeviceFile(JSON.parse(readFileSync(join(__dirname, '../../devices/v100-16gb.json'), 'utf8')))) as DescribedDevice
@@ -69,8 +70,8 @@ test('optimizer state leaves for the host where that is faster, within the budge
 })
 
 test('more memory, on the device or on the host, never predicts a slower plan', () => {
-  const shares = Array.from({ length: 13 }, (_, index) => 0.3 + 0.06 * index)
-  const hosts = [0, 0.1, 0.3, 0.5, 0.8].map((share) => Math.floor(share * peak))
+  const shares = Array.from({ length: inSystems ? 13 : 7 }, (_, index) => 0.3 + (inSystems ? 0.06 : 0.12) * index)
+  const hosts = (inSystems ? [0, 0.1, 0.3, 0.5, 0.8] : [0, 0.3, 0.8]).map((share) => Math.floor(share * peak))
   const times = [...hosts, unlimited].map((host) => {
     const within = withHost(host)
     return shares.map((share) => milliseconds(within({ strategy: 'auto', budget: shareOfPlain(share) })))
