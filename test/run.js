@@ -182,7 +182,11 @@ const files = testFiles(join(root, 'test')).sort((a, b) => rank(a) - rank(b) || 
 const quick = [
   check('types', ...types('-p', '.', '--incremental', '--tsBuildInfoFile', join(kept, 'types.tsbuildinfo'))),
   check('types of pages', ...types('-p', 'src/reports/page.tsconfig.json')),
-  check('lint', program('eslint'), [
+  check('lint', process.execPath, [
+    // V8 optimises later, as in commands: a sixth less time.
+    '-r',
+    './src/compile-late.js',
+    join(root, 'node_modules', 'eslint', 'bin', 'eslint.js'),
     '.',
     '--max-warnings',
     '0',

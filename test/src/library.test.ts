@@ -83,7 +83,7 @@ for (const { name, text } of examples) {
     const { module, target } = { module: typescript.ModuleKind.CommonJS, target: typescript.ScriptTarget.ES2022 }
     writeFileSync(script, typescript.transpileModule(text, { compilerOptions: { module, target } }).outputText)
     const run = `process.chdir(${JSON.stringify(folder)}); require(${JSON.stringify(script)})`
-    const { status, stdout, stderr } = await runScript(['-e', run])
+    const { status, stdout, stderr } = await runScript(['-r', join(root, 'src', 'compile-late.js'), '-e', run])
     assert.is(stderr, '')
     assert.is(status, 0)
     assert.is(stdout !== '', text.includes('console.log'))

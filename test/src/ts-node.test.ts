@@ -41,8 +41,11 @@ interface Ended {
   readonly stderr: string
 }
 
+/** ts-node's own program; V8 optimises the compiler later, as in commands: a fifth less time. */
+const starting = ['-r', join(root, 'src', 'compile-late.js'), join(root, 'node_modules', '.bin', 'ts-node')]
+
 const tsNode = (args: readonly string[], environment: NodeJS.ProcessEnv = {}): Ended =>
-  spawnSync(join(root, 'node_modules', '.bin', 'ts-node'), args, {
+  spawnSync(process.execPath, [...starting, ...args], {
     cwd: folder,
     encoding: 'utf8',
     env: { ...process.env, TILEFOLD_KEPT: '', XDG_CACHE_HOME: cache, ...environment }
