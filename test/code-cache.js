@@ -1,6 +1,6 @@
 'use strict'
-// Lets V8 read what it compiled in another process, which takes a quarter from a short command. Node
-// 20 has no such cache of its own. Texts that import at run time are left to Node.
+// Lets V8 read what it compiled in another process, a quarter of a short command. Node 20 has no
+// such cache of its own. Texts that import at run time are left to Node.
 const { createHash } = require('node:crypto')
 const { existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs')
 const Module = require('node:module')

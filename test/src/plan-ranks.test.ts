@@ -179,7 +179,7 @@ const vgg16 = { ...v100, model: 'vgg16', classes: 2 } as const
 
 const convolution = <const Out extends number>(out: Out) => [conv2d({ out, k: 3, p: 1 }), relu] as const
 const half = maxPool2d({ k: 2 })
-/** Begins as VGG-11 does, which has more layers of each kind and takes four times as long to plan. */
+/** Begins as VGG-11 does, which has more layers and takes four times as long to plan. */
 const shallow = model({
   name: 'shallow',
   input: [1, 3, 512, 512],
