@@ -1,4 +1,4 @@
-import { type ChildProcess, spawnSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { compiled } from '../../src/modules/load-typescript'
@@ -50,11 +50,9 @@ const compile = (folder: string): void => {
     mkdirSync(dirname(target), { recursive: true })
     writeFileSync(target, file.endsWith('.js') ? readFileSync(file) : compiled(file).outputText)
   }
-  // As the package's own start does; what is loaded then has been compiled before.
+  // As the package's own start does.
   const cli = join(folder, 'src', 'cli.js')
-  const codeCache = JSON.stringify(join(__dirname, '..', 'code-cache.js'))
-  const start = `require('./compile-late.js')\nrequire(${codeCache}).useCode(require('node:path').join(__dirname, 'code'))\n`
-  writeFileSync(cli, `"use strict"\n${start}${readFileSync(cli, 'utf8')}`)
+  writeFileSync(cli, `"use strict"\nrequire('./compile-late.js')\n${readFileSync(cli, 'utf8')}`)
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   symlinkSync(join(root, 'native', 'build'), join(folder, 'native', 'build'))
   writeFileSync(join(folder, 'small.js'), smallModel)
@@ -85,8 +83,6 @@ export const compiledCommand = (): CompiledCommand => {
     compile(own)
     try {
       renameSync(own, folder)
-      const env = { ...process.env, TILEFOLD_KEEP_CODE: '1' }
-      spawnSync(process.execPath, [join(folder, 'src', 'cli.js'), 'plan', join(folder, 'small.js')], { env, stdio: 'ignore' })
     } catch (error) {
       // Another test file, which runs beside this one, was first.
       if (!existsSync(folder)) throw error
