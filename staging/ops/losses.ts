@@ -12,12 +12,10 @@ const labelBytes = 4
 
 /** Where the weights of a tile's rows are, if rows have weights. */
 export const rowWeightsAt = (
-  { graph: { objective }, stepIo, parameterBytes }: Pick<ModelScope, 'graph' | 'stepIo' | 'parameterBytes'>,
+  { stepIo: { rowWeights }, parameterBytes }: Pick<ModelScope, 'stepIo' | 'parameterBytes'>,
   { from, advance }: Region
 ): UnplacedOperand =>
-  objective.kind === 'train' && objective.rowWeights === true
-    ? stepIoOperand(stepIo.rowWeights + from[0] * parameterBytes, [advance[0] * parameterBytes, 0, 0])
-    : noOperand
+  rowWeights === undefined ? noOperand : stepIoOperand(rowWeights + from[0] * parameterBytes, [advance[0] * parameterBytes, 0, 0])
 
 const makeRowFields = (scope: TileScope, { source, node, sourceRegion }: OpStep<NodeFor<'softmaxCrossEntropy'>>) => {
   const { from, advance } = sourceRegion

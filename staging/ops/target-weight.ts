@@ -30,6 +30,6 @@ export const makeTargetWeight = (loss: Node, isEvaluated = false): ((target: num
   const channels = loss.input[1]
   const isEach = 'loss' in loss.args && !lossFunctions(loss.args.loss, channels).softmax
   const all = classWeights === undefined ? channels : sum(classWeights)
-  const ignored = getIgnoredLabel(loss)
-  return (label) => (label === ignored ? 0 : isEach ? all : classWeights === undefined ? 1 : (classWeights[label] ?? 0))
+  const uncounted = uncountedTarget(loss)
+  return (label) => (label === uncounted ? 0 : isEach ? all : classWeights === undefined ? 1 : (classWeights[label] ?? 0))
 }

@@ -1,5 +1,5 @@
-/** What is measured of sets of labels and of values, by numbers made by hand, and in a training. */
-import { writeFileSync } from 'node:fs'
+/** What is measured of labels, sets of them and values, by numbers made by hand, and in a training. */
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -77,6 +77,7 @@ test.before(async () => {
     )
   }
   writeFileSync(at('sets.csv'), `path,class:x,class:y\n${sets.map(([x, y], image) => `${image}.png,${x},${y}\n`).join('')}`)
+  writeFileSync(at('classes.csv'), `path,label\n${sets.map(([, y], image) => `${image}.png,${y}\n`).join('')}`)
   writeFileSync(at('values.csv'), `path,value\n${amounts.map((amount, image) => `${image}.png,${amount}\n`).join('')}`)
 })
 
@@ -159,6 +160,34 @@ test('a validation of many batches, and of a share of the data', async () => {
   const shared = await valueOf(train({ ...options, model: scoring(2), loss: 'binary-focal', data, validation: 0.4, steps: 1 }))
   assert.is(shared.validations!.length, 1)
 })
+
+for (const loss of ['cross-entropy:smoothing=0.1', 'focal'])
+  test(`${loss} of a validation whose last batch is not full is the mean over its images`, async () => {
+    const data = at('classes.csv')
+    const validated = async (batch: number): Promise<number> => {
+      const input = [batch, 3, side, side] as const
+      const report = await valueOf(
+        train({ ...options, model: scoring(2), input, loss, data, validation: data, steps: 1, lr: 1e-12, classWeights: [1, 3] })
+      )
+      return report.validations![0]!.loss
+    }
+    const expected = await validated(1)
+    for (const batch of [2, 3, 4, 7]) close(await validated(batch), expected, 1e-9)
+  })
+
+for (const [labels, loss, model] of [
+  ['sets', 'binary-cross-entropy', scoring(2)],
+  ['values', 'huber', scoring(1)]
+] as const)
+  test(`${loss}: weights of rows are left out of a validation`, async () => {
+    const validated = async (data: string): Promise<number> =>
+      (await valueOf(train({ ...options, model, loss, data, validation: data, steps: 1, lr: 1e-12 }))).validations![0]!.loss
+    const [header, ...rows] = readFileSync(at(`${labels}.csv`), 'utf8')
+      .trim()
+      .split('\n')
+    writeFileSync(at('weighted.csv'), [`${header},weight`, ...rows.map((row, index) => `${row},${index + 1}`)].join('\n'))
+    close(await validated(at('weighted.csv')), await validated(at(`${labels}.csv`)), 1e-9)
+  })
 
 test('what is not measured of such labels is named', async () => {
   const refused = async (data: string, bestBy: NonNullable<TrainOptions['bestBy']>): Promise<string> =>

@@ -149,7 +149,7 @@ for (const loss of losses)
     const one = `path,mask\n2.png,2.mask.png\n`
     writeFileSync(at('one.csv'), one)
     const run = (validateOn: 'image' | 'crop') =>
-      trained({ loss, input: [1, 3, 48, 64], data: at('one.csv'), validation: at('one.csv'), steps: 1, validateOn })
+      trained({ loss, input: [1, 3, 48, 64], accumulate: 3, data: at('one.csv'), validation: at('one.csv'), steps: 1, validateOn })
     const [whole, crop] = [await run('image'), await run('crop')]
     const [a, b] = [whole.report.validations![0]!, crop.report.validations![0]!]
     assert.ok(Math.abs(a.loss - b.loss) < 1e-9 * b.loss, `${a.loss} and ${b.loss}`)

@@ -9,7 +9,8 @@ import type { NodeParameters, ParameterTensor } from './parameter-tensor'
 /** Byte offsets in the I/O buffer of a step, or of an evaluation. */
 export interface StepIoLayout {
   readonly target: number
-  readonly rowWeights: number
+  /** Undefined where rows have none: in an evaluation each counts once. */
+  readonly rowWeights: number | undefined
   readonly classWeights: number
   readonly normaliser: number
   readonly classes: number

@@ -98,7 +98,7 @@ const layOut = (wanted: readonly Omit<StepIoEntry, 'offset'>[]): IoLayout => {
     entries,
     offsets: {
       target: offsetOf('target'),
-      rowWeights: offsetOf('rowWeights'),
+      rowWeights: offsets.get('rowWeights'),
       classWeights: offsetOf('classWeights'),
       normaliser: offsetOf('normaliser'),
       classes: offsetOf('classes'),

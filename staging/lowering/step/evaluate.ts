@@ -1,5 +1,6 @@
 import { forEvaluation, withoutTarget } from '../../ops/build-graph'
 import { hasTarget } from '../../graph/graph'
+import type { Objective } from '../../graph/objective'
 import { elementCount } from '../../graph/extents'
 import { createBoundaries } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
@@ -10,6 +11,9 @@ import { emitForward } from '../segment/forward'
 import type { SegmentCode } from '../segment/segment-code'
 import { createPasses } from '../tile/pass'
 
+/** Losses of an update are means over its micro-batches; an evaluation's is of the batch alone. */
+const ofOneBatch = (objective: Objective): Objective => (objective.kind === 'train' ? { ...objective, accumulate: 1 } : objective)
+
 /**
  * Forward alone through a step's segments, in tensors of its own: nothing is kept, dropout is off,
  * batches are normalised by running statistics, and the loss's input is handed out, of pixels the
@@ -17,7 +21,7 @@ import { createPasses } from '../tile/pass'
  */
 export const emitEvaluation = (training: ModelScope, builder: Builder, codes: readonly SegmentCode[]): void => {
   const stepIo = layoutEvaluationIo(training.graph, training.device).offsets
-  const evaluated = forEvaluation(training.graph)
+  const evaluated = { ...forEvaluation(training.graph), objective: ofOneBatch(training.graph.objective) }
   const graph = exportsLoss(training.graph) ? evaluated : withoutTarget(evaluated)
   const scope: ModelScope = { ...training, builder, stepIo, graph, moments: createMoments({ graph, builder }) }
   const loss = graph.nodes[graph.nodes.length - 1]!
