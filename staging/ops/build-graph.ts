@@ -85,14 +85,16 @@ export const withShard = <G extends Graph>(graph: G, objective: Objective): G =>
  * told, and gradients are of one function, so they go without randomness.
  */
 export const createStepGraph = (graph: Graph, objective: Objective, source: Source): StepGraph => ({
-  ...(objective.kind === 'gradients'
-    ? withoutRandomness(graph)
-    : objective.kind === 'evaluate'
-      ? withoutTarget(forEvaluation(graph))
-      : withShard(graph, objective)),
+  ...graphFor(graph, objective),
   objective,
   source
 })
+
+const graphFor = (graph: Graph, objective: Objective): Graph => {
+  if (objective.kind === 'gradients') return withoutRandomness(graph)
+  if (objective.kind === 'train') return withShard(graph, objective)
+  return objective.compares === true ? forEvaluation(graph) : withoutTarget(forEvaluation(graph))
+}
 
 /**
  * The graph with a factor for each class in its loss, where that is divided by what they add up to.

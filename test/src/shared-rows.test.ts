@@ -229,7 +229,8 @@ const masked = { model: rowSegmenter, data: at('masks/masks.csv'), validation: a
 for (const [what, more] of [
   ['images', { validation: 0.5 }],
   ['whole images with masks', masked],
-  ['crops of images with masks', { ...masked, validateOn: 'crop' }]
+  ['crops of images with masks', { ...masked, validateOn: 'crop' }],
+  ['crops by Dice', { ...masked, validateOn: 'crop', loss: 'dice+cross-entropy' }]
 ] as const)
   test(`ranks that share rows validate ${what} as one process does, each its part of them, and train on`, async () => {
     const validating: Partial<TrainOptions> = { ...more, validateEvery: 1, steps: 3 }
