@@ -19,6 +19,18 @@ const balanceWeights = (counts: readonly number[]): readonly number[] => {
   return counts.map((count) => (count === 0 ? 0 : total / (present * count)))
 }
 
+/** Refuses weights of classes where an image has not one class, but a set of them or values. */
+export const checkClassWeights = (wanted: ClassWeights | undefined, dataset: Dataset): E.Either<Failure, void> => {
+  const kind = labelKind(dataset)
+  return wanted === undefined || (kind !== 'class-set' && kind !== 'values')
+    ? E.right(undefined)
+    : E.left(
+        inputFailure(
+          `--class-weights weigh images or pixels of one class each, and the images have ${kind === 'values' ? 'values' : 'sets of classes'}: leave it out, or give the images a column weight`
+        )
+      )
+}
+
 /** Resolves the class weights of the loss, one a class, by the number of each. */
 export const resolveClassWeights = (wanted: ClassWeights, counts: readonly number[]): E.Either<Failure, readonly number[]> => {
   const classes = counts.length

@@ -21,7 +21,7 @@ import { cropCacheBytes, minExtent } from './image-loader'
 import { checkImages } from './check-images'
 import { notifyOnce } from '../images/unread'
 import { type InputChannels, findInputChannels, trainedChannels } from './input-channels'
-import { countLabelsByClass, resolveClassWeights, hasRowWeights } from './class-weights'
+import { checkClassWeights, countLabelsByClass, resolveClassWeights, hasRowWeights } from './class-weights'
 import { type CropRegions, findCropRegions } from './crop-regions'
 import { dataNotices, findAlike } from './data-notices'
 import { splitsMicroBatch } from './launched-mesh'
@@ -200,6 +200,7 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
       pipe(
         checkMeasure(asked, split),
         E.chain(() => checkCounted(split)),
+        E.chain(() => checkClassWeights(options.classWeights, split.training)),
         E.chain(() => checkValidateOn(asked, split.validation))
       )
     ),

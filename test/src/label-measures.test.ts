@@ -189,6 +189,18 @@ for (const [labels, loss, model] of [
     close(await validated(at('weighted.csv')), await validated(at(`${labels}.csv`)), 1e-9)
   })
 
+test('weights of classes are refused where an image has not one class', async () => {
+  for (const [data, model, what] of [
+    ['sets.csv', scoring(2), 'sets of classes'],
+    ['values.csv', scoring(1), 'values']
+  ] as const)
+    for (const classWeights of ['balanced', [1, 2]] as const)
+      assert.is(
+        (await failureOf(train({ ...options, model, loss: 'huber', data: at(data), classWeights }))).message,
+        `--class-weights weigh images or pixels of one class each, and the images have ${what}: leave it out, or give the images a column weight`
+      )
+})
+
 test('what is not measured of such labels is named', async () => {
   const refused = async (data: string, bestBy: NonNullable<TrainOptions['bestBy']>): Promise<string> =>
     (await failureOf(train({ ...options, model: scoring(2), loss: 'binary-cross-entropy', data: at(data), validation: at(data), bestBy })))
