@@ -1,4 +1,4 @@
-/** What is measured of labels, sets of them and values, by numbers made by hand, and in a training. */
+/** What is measured of classes, sets of them and values, by hand and in a training. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
