@@ -88,6 +88,7 @@ test('over a large image, of which each pixel has the same part in it, gradients
     { out: 4, extent: 800, names: ['bias'], k: 3, p: 1, groups: 4 },
     { out: 20, extent: 400, names: ['bias', 'weight'], k: 3, p: 1, groups: 20 },
     { out: 20, extent: 400, names: ['bias', 'weight'], k: 1, groups: 20 },
+    { out: 3, extent: 400, names: ['bias', 'weight'], k: 1 },
     { out: 32, extent: 400, names: ['bias', 'weight'], k: 3, s: 2, groups: 2 }
   ]) {
     const net: Model = { name: 'long', layers: [conv2d({ out, ...options }), globalAvgPool, meanSquaredError] }

@@ -48,19 +48,23 @@ bool overflows(const Convolution& c) {
 }
 
 // oneDNN (2.6.3 and 3.7.2 alike) sums a weight gradient one float after another, but of 1 x 1
-// kernels: over 64 x 64 pixels it keeps six digits, over 1024 x 1024 four, ours all. Groups that
-// fill no block would leave our matrices half empty, and few channels few matrices to share among
-// the threads. Of bf16 it has instructions that are twice as fast as those of our blocks.
+// kernels from blocks: over 64 x 64 pixels it keeps six digits, over 1024 x 1024 four, ours all.
+// Of our blocks, groups that fill none would leave matrices half empty, and few channels have few
+// matrices for the threads to share, where not the pixels are shared. Of bf16 it has instructions
+// that are twice as fast as those of our blocks.
 template <class T>
 bool sumsTooLong(const Convolution& c, const Recipe& recipe, int threads) {
+  constexpr KernelKind kind = KernelKind::convolutionBackwardWeights;
   constexpr std::int64_t longest = 64 * 64;
   if (c.batch * c.outHeight * c.outWidth <= longest) return false;
   if (isDepthwise(c)) return true;
+  const bool isPointwise = recipe.name().rfind("jit_1x1", 0) == 0;
+  if (!hasFloatLoops<T> || isPointwise) return false;
+  if (fitsPlainWeightGradient(kind, c) || fitsBlockWeightGradient(kind, c)) return true;
   const std::int64_t block = channelBlock(c.destinationLayout), in = ceilDivide(c.inChannels, block), out = ceilDivide(c.outChannels, block);
   const std::int64_t matrices = out * in / c.groups * c.kernelHeight * c.kernelWidth;
   const bool fillsBlocks = c.groups == 1 || (c.inChannels % (c.groups * block) == 0 && c.outChannels % (c.groups * block) == 0);
-  const bool isPointwise = recipe.name().rfind("jit_1x1", 0) == 0;
-  return std::is_same_v<T, float> && !isPointwise && fillsBlocks && matrices >= threads;
+  return fillsBlocks && matrices >= threads;
 }
 
 // From a dilation of 12 rows on oneDNN's forward kernel of 2048 channels takes half as long again

@@ -25,7 +25,10 @@ const targetShare = ({ graph, parameterBytes }: ModelScope, segment: Segment, po
   return { kind: 'part', held: { images: [0, images], rows: [0, rows] }, rowBytes, own, of: { images, rows }, isSent: false }
 }
 
-/** What a rank compares of the target, and what it takes into sums of overlaps, by another segment. */
+/**
+ * What a rank compares of the target, and what it takes into sums of overlaps, if by another
+ * segment.
+ */
 const targetShares = (scope: ModelScope, segments: readonly Segment[]): Pick<ProgramShard, 'target' | 'summedTarget'> => {
   const { nodes } = scope.graph
   const loss = nodes.at(-1)!
