@@ -179,40 +179,12 @@ const vgg16 = { ...v100, model: 'vgg16', classes: 2 } as const
 
 const convolution = <const Out extends number>(out: Out) => [conv2d({ out, k: 3, p: 1 }), relu] as const
 const half = maxPool2d({ k: 2 })
+const stem = [...convolution(64), half, ...convolution(128), half] as const
+const end = [half, ...convolution(512), globalAvgPool, linear({ out: 2 })] as const
 /** Begins as VGG-11 does, which has more layers and takes four times as long to plan. */
-const shallow = model({
-  name: 'shallow',
-  input: [1, 3, 512, 512],
-  layers: [
-    ...convolution(64),
-    half,
-    ...convolution(128),
-    half,
-    ...convolution(256),
-    ...convolution(256),
-    half,
-    ...convolution(512),
-    globalAvgPool,
-    linear({ out: 2 })
-  ]
-})
+const shallow = model({ name: 'shallow', input: [1, 3, 512, 512], layers: [...stem, ...convolution(256), ...convolution(256), ...end] })
 /** With more parameters, so that in little memory the optimizer is sharded. */
-const heavy = model({
-  name: 'heavy',
-  input: [1, 3, 512, 512],
-  layers: [
-    ...convolution(64),
-    half,
-    ...convolution(128),
-    half,
-    ...convolution(512),
-    ...convolution(512),
-    half,
-    ...convolution(512),
-    globalAvgPool,
-    linear({ out: 2 })
-  ]
-})
+const heavy = model({ name: 'heavy', input: [1, 3, 512, 512], layers: [...stem, ...convolution(512), ...convolution(512), ...end] })
 
 // npx ts-node bench/ranks.ts --models vgg16,resnet18 --size 1024 --ranks 1,2,4,8
 const golden = [
