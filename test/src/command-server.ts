@@ -2,15 +2,17 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import type { Ended } from './command-line'
 
-/** One process of this file that runs commands, and what it was started with. */
+/** One process of this file that runs commands, what it was started with, and what it ran last. */
 interface Server {
   readonly process: ChildProcess
   readonly environment: string
+  last: readonly string[]
 }
 
 /**
  * The command line in a process that runs the commands of this file one after the other, and is
  * started anew where the environment has changed, or a command ended it: that one is undefined.
+ * What a command does after its answer is seen only where it ends the process before the next one.
  */
 export const commandServer = (cli: string, nodeArguments: readonly string[] = []) => {
   let server: Server | undefined
@@ -18,19 +20,25 @@ export const commandServer = (cli: string, nodeArguments: readonly string[] = []
 
   const started = (): ChildProcess => {
     const environment = JSON.stringify(process.env)
-    if (server?.environment === environment && server.process.connected) return server.process
+    if (server?.process.connected === false) {
+      const { last } = server
+      server = undefined
+      throw new Error(`this ended its process after its answer: ${last.join(' ')}`)
+    }
+    if (server?.environment === environment) return server.process
     server?.process.disconnect()
     const child = fork(join(__dirname, 'commands-in-turn.js'), [cli], {
       execArgv: [...nodeArguments],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc']
     })
-    server = { process: child, environment }
+    server = { process: child, environment, last: [] }
     return child
   }
 
   const runNow = (args: readonly string[]): Promise<Ended | undefined> =>
     new Promise((resolve) => {
       const child = started()
+      server!.last = args
       // While it waits it does not keep this process.
       const answered = (answer?: Ended): void => {
         child.removeAllListeners().unref()
@@ -46,7 +54,7 @@ export const commandServer = (cli: string, nodeArguments: readonly string[] = []
 
   return (args: readonly string[]): Promise<Ended | undefined> => {
     const result = before.then(() => runNow(args))
-    before = result
+    before = result.catch(() => undefined)
     return result
   }
 }

@@ -49,9 +49,9 @@ bool overflows(const Convolution& c) {
 
 // oneDNN (2.6.3 and 3.7.2 alike) sums a weight gradient one float after another, but of 1 x 1
 // kernels from blocks: over 64 x 64 pixels it keeps six digits, over 1024 x 1024 four, ours all.
-// Of our blocks, groups that fill none would leave matrices half empty, and few channels have few
-// matrices for the threads to share, where not the pixels are shared. Of bf16 it has instructions
-// that are twice as fast as those of our blocks.
+// Elsewhere than from an image, or in blocks of 16, groups that fill no block would leave our
+// matrices half empty, and few channels few matrices to share among the threads. Of bf16 it has
+// instructions that are twice as fast as those of our blocks.
 template <class T>
 bool sumsTooLong(const Convolution& c, const Recipe& recipe, int threads) {
   constexpr KernelKind kind = KernelKind::convolutionBackwardWeights;
