@@ -62,14 +62,15 @@ const counted = ({ loss, validations, skippedCrops, skippedCropsOf, skippedImage
   ...{ loss, validations, skippedCrops, skippedCropsOf, skippedImages }
 })
 
-for (const [name, more] of [
-  ['images, and the crops in the middle of others', { validation: at('three.csv') }],
+for (const [name, sizes, more] of [
+  ['images, and the crops in the middle of others', [2, 4], { validation: at('three.csv') }],
   [
     'masks, of which whole images are validated',
+    [4],
     { model: skipping, data: at('masks.csv'), validation: at('masks.csv'), validateOn: 'image', input: [2, 3, 32, 32] }
   ]
 ] as const)
-  test(`crops that cannot be read are drawn anew to the same bits on one, two and four ranks: ${name}`, async () => {
+  test(`crops that cannot be read are drawn anew to the same bits on one rank as on more: ${name}`, async () => {
     const run = async (size: number) => {
       const save = at(`${size}.safetensors`)
       const { reports, notices } = await trained(size, () => ({ ...more, save }))
@@ -87,7 +88,7 @@ for (const [name, more] of [
     assert.is(one.said.filter((sentence) => /is left out of validation$/.test(sentence)).length, 1)
     const alone = await valueOf(train(options({ skipBad: true, ...more, onNotice: () => undefined })))
     assert.is(alone.skippedCrops, one.report.skippedCrops)
-    for (const size of [2, 4]) {
+    for (const size of sizes) {
       const several = await run(size)
       assert.equal(counted(several.report), counted(one.report))
       assert.equal(several.said, one.said)
