@@ -18,66 +18,79 @@ TILEFOLD_INLINE void addTo(float* sum, const typename Lanes<Block>::Floats& prod
 
 // Pixels of which not every tap reads a place that there is.
 template <int Block>
-TILEFOLD_INLINE void addEdge(const DepthwiseRow& row, std::int64_t begin, std::int64_t end, float* sums) {
+TILEFOLD_INLINE void addEdge(const DepthwiseRows& r, std::int64_t begin, std::int64_t end, float* sums) {
   using Vector = Lanes<Block>;
   for (std::int64_t p = begin; p < end; ++p)
-    for (std::int64_t tap = 0; tap < row.taps; ++tap) {
-      const std::int64_t place = p * row.stride + tap * row.dilation + row.shift;
-      if (place < 0 || place >= row.width) continue;
-      addTo<Block>(sums + tap * Block, Vector::at(row.source + place * Block) * Vector::at(row.gradient + p * Block));
+    for (std::int64_t tap = 0; tap < r.taps; ++tap) {
+      const std::int64_t place = p * r.stride + tap * r.dilation + r.shift;
+      if (place < 0 || place >= r.width) continue;
+      for (std::int64_t row = 0; row < r.rows; ++row)
+        addTo<Block>(sums + (row * r.taps + tap) * Block,
+                     Vector::at(r.sources[static_cast<std::size_t>(row)] + place * Block) * Vector::at(r.gradient + p * Block));
     }
 }
 
 // Sums of one tap, of neighbouring pixels: each waits for its last product.
-template <int Taps>
-constexpr int sumsOfTap = Taps == 1 ? 4 : Taps < 4 ? 2 : 1;
+template <int Rows, int Taps>
+constexpr int sumsOfTap = Rows > 1 || Taps > 3 ? 1 : Taps == 1 ? 4 : 2;
 
 // Pixels of which `Taps` taps all read a place: the sums stay in registers.
-template <int Block, int Taps>
-TILEFOLD_INLINE void addTaps(const float* source, std::int64_t sourceStep, std::int64_t tapStep, const float* gradient, std::int64_t count,
+template <int Block, int Rows, int Taps>
+TILEFOLD_INLINE void addTaps(const DepthwiseRows& r, std::int64_t firstRow, std::int64_t firstTap, std::int64_t begin, std::int64_t end,
                              float* sums) {
   using Vector = Lanes<Block>;
-  constexpr int side = sumsOfTap<Taps>;
-  typename Vector::Floats products[side][Taps] = {};
+  constexpr int side = sumsOfTap<Rows, Taps>;
+  typename Vector::Floats products[Rows][side][Taps] = {};
+  const float* sources[Rows];
+  for (int row = 0; row < Rows; ++row)
+    sources[row] = r.sources[static_cast<std::size_t>(firstRow + row)] + (firstTap * r.dilation + r.shift) * Block;
+  const std::int64_t sourceStep = r.stride * Block, tapStep = r.dilation * Block;
   const auto addPixel = [&](int sum, std::int64_t p) TILEFOLD_INLINED {
-    const typename Vector::Floats pixel = Vector::at(gradient + p * Block);
+    const typename Vector::Floats pixel = Vector::at(r.gradient + p * Block);
+#pragma GCC unroll 3
+    for (int row = 0; row < Rows; ++row)
 #pragma GCC unroll 7
-    for (int tap = 0; tap < Taps; ++tap) products[sum][tap] += Vector::at(source + p * sourceStep + tap * tapStep) * pixel;
+      for (int tap = 0; tap < Taps; ++tap) products[row][sum][tap] += Vector::at(sources[row] + p * sourceStep + tap * tapStep) * pixel;
   };
-  std::int64_t p = 0;
-  for (; p + side <= count; p += side)
+  std::int64_t p = begin;
+  for (; p + side <= end; p += side)
 #pragma GCC unroll 4
     for (int sum = 0; sum < side; ++sum) addPixel(sum, p + sum);
-  for (; p < count; ++p) addPixel(0, p);
+  for (; p < end; ++p) addPixel(0, p);
+#pragma GCC unroll 3
+  for (int row = 0; row < Rows; ++row)
 #pragma GCC unroll 4
-  for (int sum = 0; sum < side; ++sum)
+    for (int sum = 0; sum < side; ++sum)
 #pragma GCC unroll 7
-    for (int tap = 0; tap < Taps; ++tap) addTo<Block>(sums + tap * Block, products[sum][tap]);
+      for (int tap = 0; tap < Taps; ++tap)
+        addTo<Block>(sums + ((firstRow + row) * r.taps + firstTap + tap) * Block, products[row][sum][tap]);
 }
 
 template <int Block>
-TILEFOLD_INLINE void addBlock(const DepthwiseRow& row, float* sums) {
-  const std::int64_t before = std::max<std::int64_t>(0, (row.stride - 1 - row.shift) / row.stride);
-  const std::int64_t after = row.width - 1 - (row.taps - 1) * row.dilation - row.shift;
-  const std::int64_t begin = std::min(before, row.pixels), end = std::clamp(after < 0 ? 0 : after / row.stride + 1, begin, row.pixels);
-  addEdge<Block>(row, 0, begin, sums);
-  const float* source = row.source + (begin * row.stride + row.shift) * Block;
-  for (std::int64_t tap = 0; begin < end && tap < row.taps; tap += maxTaps)
-    withConstant<1, maxTaps>(std::min(maxTaps, row.taps - tap), [&](auto taps) TILEFOLD_INLINED {
-      addTaps<Block, decltype(taps)::value>(source + tap * row.dilation * Block, row.stride * Block, row.dilation * Block,
-                                            row.gradient + begin * Block, end - begin, sums + tap * Block);
-    });
-  addEdge<Block>(row, end, row.pixels, sums);
+TILEFOLD_INLINE void addBlock(const DepthwiseRows& r, float* sums) {
+  const std::int64_t before = std::max<std::int64_t>(0, (r.stride - 1 - r.shift) / r.stride);
+  const std::int64_t after = r.width - 1 - (r.taps - 1) * r.dilation - r.shift;
+  const std::int64_t begin = std::min(before, r.pixels), end = std::clamp(after < 0 ? 0 : after / r.stride + 1, begin, r.pixels);
+  addEdge<Block>(r, 0, begin, sums);
+  if (begin < end && r.rows == maxDepthwiseRows && r.taps == 3) {
+    addTaps<Block, maxDepthwiseRows, 3>(r, 0, 0, begin, end, sums);
+  } else if (begin < end) {
+    for (std::int64_t row = 0; row < r.rows; ++row)
+      for (std::int64_t tap = 0; tap < r.taps; tap += maxTaps)
+        withConstant<1, maxTaps>(std::min(maxTaps, r.taps - tap),
+                                 [&](auto taps) TILEFOLD_INLINED { addTaps<Block, 1, decltype(taps)::value>(r, row, tap, begin, end, sums); });
+  }
+  addEdge<Block>(r, end, r.pixels, sums);
 }
 
 }  // namespace
 
-void addDepthwise(const DepthwiseRow& row, std::int64_t block, float* sums) {
-  forProcessor([=, &row]() TILEFOLD_INLINED {
+void addDepthwise(const DepthwiseRows& rows, std::int64_t block, float* sums) {
+  forProcessor([=, &rows]() TILEFOLD_INLINED {
     if (block == 16)
-      addBlock<16>(row, sums);
+      addBlock<16>(rows, sums);
     else
-      addBlock<8>(row, sums);
+      addBlock<8>(rows, sums);
   });
 }
 

@@ -37,7 +37,8 @@ struct DepthwiseSums {
   // Sums, and, of what is not float, the pixels that are read.
   template <class T>
   std::int64_t floats() const {
-    return std::is_same_v<T, float> ? count : checkedAdd(count, checkedMultiply(checkedAdd(atOnce, readable), block));
+    const std::int64_t read = checkedAdd(atOnce, checkedMultiply(maxDepthwiseRows, readable));
+    return std::is_same_v<T, float> ? count : checkedAdd(count, checkedMultiply(read, block));
   }
 };
 
@@ -87,18 +88,24 @@ Launch compileDepthwiseWeightGradient(const Convolution& c, int threads) {
         // What the pixels read of a row of the source.
         const std::int64_t first = std::clamp<std::int64_t>(begin, 0, columns.in);
         const std::int64_t end = begin + (pixels - 1) * columns.stride + (columns.kernel - 1) * columns.dilation + 1;
-        DepthwiseRow row{nullptr, nullptr, columns.kernel, columns.stride, columns.dilation, begin - first,
+        DepthwiseRows at{0, {}, nullptr, columns.kernel, columns.stride, columns.dilation, begin - first,
                          std::clamp(end, first, columns.in) - first, pixels};
         std::fill_n(sums, s.count, 0.0F);
         for (std::int64_t y = top; y < std::min(top + s.height, rows.out); ++y) {
           const T* gradientRow = gradient + image * by.batchStride + index * by.blockStride + y * by.rowStride;
-          row.gradient = inFloat(gradientRow + left * s.block, pixels * s.block, gradientPixels);
-          for (std::int64_t ky = 0; ky < rows.kernel; ++ky) {
-            const std::optional<std::int64_t> input = rows.input(y, ky);
-            if (!input) continue;
-            const T* sourceRow = source + image * from.batchStride + index * from.blockStride + *input * from.rowStride;
-            row.source = inFloat(sourceRow + first * s.block, row.width * s.block, sourcePixels);
-            addDepthwise(row, s.block, sums + ky * columns.kernel * s.block);
+          at.gradient = inFloat(gradientRow + left * s.block, pixels * s.block, gradientPixels);
+          // Rows of the window that lie in the image follow each other.
+          std::int64_t ky = 0;
+          while (ky < rows.kernel && !rows.input(y, ky)) ++ky;
+          for (; ky < rows.kernel && rows.input(y, ky); ky += at.rows) {
+            for (at.rows = 0; at.rows < maxDepthwiseRows && ky + at.rows < rows.kernel; ++at.rows) {
+              const std::optional<std::int64_t> input = rows.input(y, ky + at.rows);
+              if (!input) break;
+              const T* sourceRow = source + image * from.batchStride + index * from.blockStride + *input * from.rowStride;
+              at.sources[static_cast<std::size_t>(at.rows)] =
+                  inFloat(sourceRow + first * s.block, at.width * s.block, sourcePixels + at.rows * s.readable * s.block);
+            }
+            addDepthwise(at, s.block, sums + ky * columns.kernel * s.block);
           }
         }
         addToDoubles(sums, totals, s.count);
