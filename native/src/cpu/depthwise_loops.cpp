@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t maxTaps = 7;  // side by side, that registers hold
 
-// sum[lane] += the sum over pixels of their products.
+// sum[lane] += products[lane]
 template <int Block>
 TILEFOLD_INLINE void addTo(float* sum, const typename Lanes<Block>::Floats& products) {
   Lanes<Block>::put(sum, Lanes<Block>::at(sum) + products);
@@ -41,22 +41,22 @@ TILEFOLD_INLINE void addTaps(const DepthwiseRows& r, std::int64_t firstRow, std:
   using Vector = Lanes<Block>;
   constexpr int side = sumsOfTap<Rows, Taps>;
   typename Vector::Floats products[Rows][side][Taps] = {};
-  const float* sources[Rows];
-  for (int row = 0; row < Rows; ++row)
-    sources[row] = r.sources[static_cast<std::size_t>(firstRow + row)] + (firstTap * r.dilation + r.shift) * Block;
-  const std::int64_t sourceStep = r.stride * Block, tapStep = r.dilation * Block;
+  const std::int64_t sourceStep = r.stride * Block, tapStep = r.dilation * Block, count = end - begin;
+  const std::int64_t first = begin * r.stride + firstTap * r.dilation + r.shift;
+  const float *gradient = r.gradient + begin * Block, *sources[Rows];
+  for (int row = 0; row < Rows; ++row) sources[row] = r.sources[static_cast<std::size_t>(firstRow + row)] + first * Block;
   const auto addPixel = [&](int sum, std::int64_t p) TILEFOLD_INLINED {
-    const typename Vector::Floats pixel = Vector::at(r.gradient + p * Block);
+    const typename Vector::Floats pixel = Vector::at(gradient + p * Block);
 #pragma GCC unroll 3
     for (int row = 0; row < Rows; ++row)
 #pragma GCC unroll 7
       for (int tap = 0; tap < Taps; ++tap) products[row][sum][tap] += Vector::at(sources[row] + p * sourceStep + tap * tapStep) * pixel;
   };
-  std::int64_t p = begin;
-  for (; p + side <= end; p += side)
+  std::int64_t p = 0;
+  for (; p + side <= count; p += side)
 #pragma GCC unroll 4
     for (int sum = 0; sum < side; ++sum) addPixel(sum, p + sum);
-  for (; p < end; ++p) addPixel(0, p);
+  for (; p < count; ++p) addPixel(0, p);
 #pragma GCC unroll 3
   for (int row = 0; row < Rows; ++row)
 #pragma GCC unroll 4
