@@ -48,10 +48,7 @@ export const firstFit = (lifetimes: readonly Lifetime[], { alignment }: Placemen
   }
   const preferred = lifetimes.map(preference)
   const passing = indices.filter((index) => !throughout(index)).sort((a, b) => preferred[b]! - preferred[a]! || a - b)
-  const placed = createPlacedBuffers(
-    passing.map((index) => lifetimes[index]!),
-    alignment
-  )
+  const placed = createPlacedBuffers(lifetimes, alignment)
   for (const index of passing) {
     const wanted = lifetimes[index]!
     offsets[index] = placed.lowestGap(wanted, floor)

@@ -1,5 +1,16 @@
 import { type Lifetime, alignUp } from './placement'
 
+/** How many of the first so many numbers, which rise, are no more than one: by bisection. */
+const countUpTo = (numbers: Float64Array, count: number, most: number): number => {
+  let [low, high] = [0, count]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (numbers[middle]! > most) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
 /** Buffers in order of offset, in typed arrays that grow. */
 const createShelf = () => {
   let capacity = 64
@@ -10,15 +21,6 @@ const createShelf = () => {
     return column
   }
   let [from, to, start, stop] = [createColumn(), createColumn(), createColumn(), createColumn()]
-  const placeOf = (offset: number): number => {
-    let [low, high] = [0, count]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (start[middle]! > offset) high = middle
-      else low = middle + 1
-    }
-    return low
-  }
   return {
     lowestGap: (wanted: Lifetime, floor: number): number => {
       let offset = floor
@@ -34,7 +36,7 @@ const createShelf = () => {
         capacity *= 2
         ;[from, to, start, stop] = [createColumn(from), createColumn(to), createColumn(start), createColumn(stop)]
       }
-      const place = placeOf(offset)
+      const place = countUpTo(start, count, offset)
       for (const column of [from, to, start, stop]) column.copyWithin(place + 1, place, count)
       from[place] = buffer.from
       to[place] = buffer.to
@@ -55,17 +57,8 @@ const mostParts = 128
 const partsOf = (lifetimes: readonly Lifetime[]): { readonly count: number; readonly partAt: (time: number) => number } => {
   const count = Math.max(1, Math.min(mostParts, Math.floor(lifetimes.length / buffersOfPart)))
   const begins = Float64Array.from(lifetimes, ({ from }) => from).sort()
-  const bounds = Array.from({ length: count - 1 }, (_, part) => begins[Math.floor(((part + 1) * begins.length) / count)]!)
-  const partAt = (time: number): number => {
-    let [low, high] = [0, bounds.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (bounds[middle]! > time) high = middle
-      else low = middle + 1
-    }
-    return low
-  }
-  return { count, partAt }
+  const bounds = Float64Array.from({ length: count - 1 }, (_, part) => begins[Math.floor(((part + 1) * begins.length) / count)]!)
+  return { count, partAt: (time) => countUpTo(bounds, bounds.length, time) }
 }
 
 /** Buffers that are placed one after another. */

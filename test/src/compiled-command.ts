@@ -19,11 +19,18 @@ const layers = [conv2d({ out: 4, k: 3, p: 1 }), relu, maxPool2d({ k: 2 }), globa
 exports.default = model({ name: 'small', input: [2, 3, 16, 16], layers })
 `
 
+/** A network of few kernels, where each takes a fifth of a second to be measured. */
+const tinyModel = `const { globalAvgPool, linear, model } = require('./dsl')
+exports.default = model({ name: 'tiny', input: [1, 3, 8, 8], layers: [globalAvgPool, linear({ out: 2 })] })
+`
+
 export interface CompiledCommand {
   /** Arguments of node that come before the command's own. */
   readonly script: string
   /** Parameters 0.weight [4, 3, 3, 3], 0.bias [4], 5.weight [2, 4], 5.bias [2]; input 2x3x16x16. */
   readonly model: string
+  /** A network of few kernels, beside it. */
+  readonly tinyModel: string
   /** small-model.ts in JavaScript. */
   readonly smallModel: string
   /**
@@ -56,6 +63,7 @@ const compile = (folder: string): void => {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   symlinkSync(join(root, 'native', 'build'), join(folder, 'native', 'build'))
   writeFileSync(join(folder, 'small.js'), smallModel)
+  writeFileSync(join(folder, 'tiny.js'), tinyModel)
   const exports = {
     '.': './src/index.js',
     './dsl': './dsl/index.js',
@@ -100,5 +108,7 @@ export const compiledCommand = (): CompiledCommand => {
     if (ended === undefined) throw new Error(`this ended its process: ${args.join(' ')}`)
     return ended
   }
-  return { script, model: join(folder, 'small.js'), smallModel: join(folder, 'test', 'src', 'small-model.js'), run, runsInTurn, runInTurn }
+  const at = (...names: readonly string[]): string => join(folder, ...names)
+  const models = { model: at('small.js'), tinyModel: at('tiny.js'), smallModel: at('test', 'src', 'small-model.js') }
+  return { script, ...models, run, runsInTurn, runInTurn }
 }

@@ -1,7 +1,7 @@
 /** Training on ranks that Open MPI's launcher starts, where there is one. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -148,15 +148,7 @@ withLauncher('of a command that ranks do not share the first alone answers', asy
 })
 
 withLauncher("of a model's kernels, which ranks would measure at once, the first measures and answers alone", async () => {
-  // Of few kernels: each takes a fifth of a second.
-  const tiny = at('tiny.js')
-  writeFileSync(
-    tiny,
-    `const { globalAvgPool, linear, model } = require(${JSON.stringify(join(dirname(command.model), 'dsl'))})
-exports.default = model({ name: 'tiny', input: [2, 3, 8, 8], layers: [globalAvgPool, linear({ out: 2 })] })
-`
-  )
-  const profile = [command.script, 'profile', tiny, '--threads', '1', '--json']
+  const profile = [command.script, 'profile', command.tinyModel, '--threads', '1', '--json']
   const { status, stdout, stderr } = await launch(2, profile, undefined, { XDG_CACHE_HOME: at('cache') })
   assert.is(status, 0, stderr)
   assert.ok(JSON.parse(stdout).measured > 0)

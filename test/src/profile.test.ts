@@ -11,7 +11,7 @@ import { temporaryFolder } from './temporary-folder'
 
 const cache = temporaryFolder()
 process.env.XDG_CACHE_HOME = cache
-const { script, runInTurn: run, smallModel } = compiledCommand()
+const { runInTurn: run, smallModel, tinyModel } = compiledCommand()
 const setup = [smallModel, '--threads', '2', '--strategy', 'plain', '--json']
 /** The first profile that was measured, which others begin with. */
 const first = join(temporaryFolder(), 'first.json')
@@ -197,25 +197,12 @@ test('where times cannot be kept no sample is measured, and the plan is made', a
   }
 })
 
-/** A network of few kernels. */
-const tinyModel = (): string => {
-  const file = join(temporaryFolder(), 'tiny.js')
-  const dsl = JSON.stringify(join(script, '..', '..', 'dsl'))
-  const layers = '[globalAvgPool, linear({ out: 2 })]'
-  writeFileSync(
-    file,
-    `const { globalAvgPool, linear, model } = require(${dsl})\nexports.default = model({ name: 'tiny', input: [1, 3, 8, 8], layers: ${layers} })\n`
-  )
-  return file
-}
-
 test('a comparison measures a sample as a plan does, once for both', async () => {
   process.env.XDG_CACHE_HOME = temporaryFolder()
   try {
-    const [tiny, ...others] = [tinyModel(), ...setup.slice(1)]
-    const compared = await runMeasuring(['compare', tiny, '--threads', '2', '--json', '--budgets', '100%', '--strategies', 'plain'])
+    const compared = await runMeasuring(['compare', tinyModel, '--threads', '2', '--json', '--budgets', '100%', '--strategies', 'plain'])
     assert.match(compared.stderr, /^measuring this network's kernels on this machine, once, for at most 15 s /)
-    const planned = await runMeasuring(['plan', tiny, ...others])
+    const planned = await runMeasuring(['plan', tinyModel, ...setup.slice(1)])
     assert.is(planned.stderr, '')
     assert.is(JSON.parse(compared.stdout).rows[0].predictedStepMs, JSON.parse(planned.stdout).predictedStepMs)
   } finally {

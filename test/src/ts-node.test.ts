@@ -77,6 +77,9 @@ test('a network that is wrong ends with the sentence before it runs, one that is
   const left = traces()
   ran(tsNode([program]), 'small')
   assert.equal(traces(), left)
+  if (!inSystems) return
+  write('network.ts', network(33))
+  refused(tsNode([program]), sentence)
 })
 
 test('whatever changes is noticed: a file that is imported, how it is found, and a file that was not there', () => {

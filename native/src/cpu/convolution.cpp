@@ -57,7 +57,7 @@ bool sumsTooLong(const Convolution& c, const Recipe& recipe, int threads) {
   constexpr KernelKind kind = KernelKind::convolutionBackwardWeights;
   constexpr std::int64_t longest = 64 * 64;
   if (c.batch * c.outHeight * c.outWidth <= longest) return false;
-  if (isDepthwise(c)) return true;
+  if (fitsDepthwiseWeightGradient(kind, c)) return true;
   const bool isPointwise = recipe.name().rfind("jit_1x1", 0) == 0;
   if (!hasFloatLoops<T> || isPointwise) return false;
   if (fitsPlainWeightGradient(kind, c) || fitsBlockWeightGradient(kind, c)) return true;

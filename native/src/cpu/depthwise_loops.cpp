@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "constants.hpp"
+#include "inner_pixels.hpp"
 #include "lanes.hpp"
 
 namespace tilefold::cpu {
@@ -68,9 +69,8 @@ TILEFOLD_INLINE void addTaps(const DepthwiseRows& r, std::int64_t firstRow, std:
 
 template <int Block>
 TILEFOLD_INLINE void addBlock(const DepthwiseRows& r, float* sums) {
-  const std::int64_t before = std::max<std::int64_t>(0, (r.stride - 1 - r.shift) / r.stride);
-  const std::int64_t after = r.width - 1 - (r.taps - 1) * r.dilation - r.shift;
-  const std::int64_t begin = std::min(before, r.pixels), end = std::clamp(after < 0 ? 0 : after / r.stride + 1, begin, r.pixels);
+  const InnerPixels inner = innerPixels(0, r.pixels, r.stride, r.shift, (r.taps - 1) * r.dilation, r.width);
+  const std::int64_t begin = inner.begin, end = inner.end;
   addEdge<Block>(r, 0, begin, sums);
   if (begin < end && r.rows == maxDepthwiseRows && r.taps == 3) {
     addTaps<Block, maxDepthwiseRows, 3>(r, 0, 0, begin, end, sums);

@@ -51,13 +51,9 @@ const float* inFloat(const Bfloat16* pixels, std::int64_t elements, float* memor
 
 }  // namespace
 
-bool isDepthwise(const Convolution& c) {
-  return c.groups > 1 && c.groups == c.inChannels && c.groups == c.outChannels && c.sourceLayout != Layout::plain &&
-         c.destinationLayout != Layout::plain;
-}
-
 bool fitsDepthwiseWeightGradient(KernelKind kind, const Convolution& c) {
-  return kind == KernelKind::convolutionBackwardWeights && isDepthwise(c);
+  return kind == KernelKind::convolutionBackwardWeights && c.groups > 1 && c.groups == c.inChannels && c.groups == c.outChannels &&
+         c.sourceLayout != Layout::plain && c.destinationLayout != Layout::plain;
 }
 
 template <class T>

@@ -6,16 +6,15 @@
 
 namespace tilefold::cpu {
 
-// In blocks of channels on both sides.
-bool isDepthwise(const Convolution& c);
+// From blocks of channels to blocks of channels.
 bool fitsDepthwiseWeightGradient(KernelKind kind, const Convolution& c);
 
 // T: float or Bfloat16.
 template <class T>
 std::size_t depthwiseWeightGradientScratchBytes(const Convolution& c, int threads);
 
-// Sums of some pixels are added in double, so that long ones keep their
-// digits; how threads share them changes no bit.
+// Sums of some pixels are added in double, so that long ones keep their digits; how threads share
+// them changes no bit.
 template <class T>
 Launch compileDepthwiseWeightGradient(const Convolution& c, int threads);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "constants.hpp"
+#include "inner_pixels.hpp"
 #include "lanes.hpp"
 
 namespace tilefold::cpu {
@@ -51,9 +52,7 @@ TILEFOLD_INLINE void addWhole(const TapRows& row, std::int64_t begin, std::int64
 
 template <int Block, int Rows, int Taps>
 TILEFOLD_INLINE void addRow(const TapRows& row) {
-  const std::int64_t before = std::max<std::int64_t>(0, (row.stride - 1 - row.shift) / row.stride), after = row.width - Taps - row.shift;
-  const std::int64_t begin = std::clamp(before, row.begin, row.end);
-  const std::int64_t end = std::clamp(after < 0 ? 0 : after / row.stride + 1, begin, row.end);
+  const auto [begin, end] = innerPixels(row.begin, row.end, row.stride, row.shift, Taps - 1, row.width);
   addEdge<Block, Rows, Taps>(row, row.begin, begin);
   for (std::int64_t p = begin; p < end; p += longest) addWhole<Block, Rows, Taps>(row, p, std::min(p + longest, end));
   addEdge<Block, Rows, Taps>(row, end, row.end);

@@ -35,8 +35,8 @@ const targetShares = (scope: ModelScope, segments: readonly Segment[]): Pick<Pro
   const target = targetShare(scope, segments.at(-1)!, nodes.length - 1)
   const made = loss.inputs[0]! - 1
   const summing = loss.overlaps ? segments.slice(0, -1).find(({ from, to }) => from <= made && made < to) : undefined
-  if (summing === undefined) return { ...(target && { target }) }
-  return { ...(target && { target }), summedTarget: targetShare(scope, summing, made) ?? { kind: 'alike' } }
+  const summedTarget: TensorShare | undefined = summing && (targetShare(scope, summing, made) ?? { kind: 'alike' })
+  return { ...(target && { target }), ...(summedTarget && { summedTarget }) }
 }
 
 /** The moments and maxima that ranks gather, each of its part. */
