@@ -175,8 +175,9 @@ export const validateSwapSchedule = (
   return mistake === undefined ? undefined : inputError(`${mistake}.`)
 }
 
-/** Optimizer state that cannot wait on the host, since ranks have slices of it. */
-export const validateOffloadOptimizer = ({ objective }: StepGraph, { offloadOptimizer }: Plan): StagingError | undefined =>
-  offloadOptimizer && reducingRanks(objective) !== undefined
-    ? inputError('optimizer state does not wait on the host of ranks yet; leave out offloadOptimizer.')
-    : undefined
+/** Optimizer state or weights that cannot wait on the host, since ranks have slices of them. */
+export const validateOffloading = ({ objective }: StepGraph, { offloadOptimizer, offloadWeights }: Plan): StagingError | undefined => {
+  if (reducingRanks(objective) === undefined) return undefined
+  if (offloadOptimizer) return inputError('optimizer state does not wait on the host of ranks yet; leave out offloadOptimizer.')
+  return offloadWeights === undefined ? undefined : inputError('weights do not wait on the host of ranks yet; leave out offloadWeights.')
+}

@@ -12,7 +12,7 @@ import { effectiveGrid } from './graph/grid'
 import type { Kernel } from './kernels/kernels'
 import { lower, type Lowered } from './lowering'
 import { unlimitedBytes } from './lowering/scope/workspace'
-import { checkGraphPlan, validateOffloadOptimizer, validateSwapSchedule, validateConvolutions } from './check-plan'
+import { checkGraphPlan, validateOffloading, validateSwapSchedule, validateConvolutions } from './check-plan'
 import type { Plan } from './plans/plan'
 import { buildRequestGraph, type Budget, type PlanRequest, type StageRequest } from './request'
 import { createPlanSearches, type PlanSearch, type PlanSearches } from './search'
@@ -102,7 +102,7 @@ const chooseGiven = (
   const mistake =
     validateConvolutions(running, given, device, exactKernels) ??
     validateSwapSchedule(running, given, device) ??
-    validateOffloadOptimizer(running, given)
+    validateOffloading(running, given)
   if (mistake !== undefined) return E.left(ofPlan(mistake))
   const segments = given.segments.map((segment) => ({ ...segment, grid: effectiveGrid(running, segment, segment.grid) }))
   const lowered = lower(graph, { ...given, segments }, device)

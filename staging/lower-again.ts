@@ -8,7 +8,7 @@ import type { Plan } from './plans/plan'
 export const lowerAgain = (
   graph: StepGraph,
   device: DeviceModel,
-  decision: Pick<Plan, 'overlapReduction' | 'offloadOptimizer'>
+  decision: Pick<Plan, 'overlapReduction' | 'offloadOptimizer' | 'offloadWeights'>
 ): ((found: Lowered) => Lowered) =>
   memoize(
     ({ plan }: Lowered) => JSON.stringify(plan),

@@ -21,7 +21,7 @@ const roundFigure = (value: number): number => Number(value.toPrecision(6))
 /** A staged plan as a file holds it. */
 export const toPlanFile = ({ sourceGraph, graph, strategy, device, budget, plan, predicted, program }: Staged): PlanFile => {
   const { peakDeviceBytes, peakHostBytes, plainPeakBytes, ...estimates } = predicted
-  const { order, segments, swapSchedule = [], placement, overlapReduction, edgeTilesFirst, offloadOptimizer } = plan
+  const { order, segments, swapSchedule = [], placement, overlapReduction, edgeTilesFirst, offloadOptimizer, offloadWeights } = plan
   const running = inOrder(graph, order)
   const nameAt = (position: number): string => graph.nodes[order[position]!]!.name
   return {
@@ -48,6 +48,7 @@ export const toPlanFile = ({ sourceGraph, graph, strategy, device, budget, plan,
     ...(overlapReduction && { overlapReduction }),
     ...(edgeTilesFirst && { edgeTilesFirst }),
     ...(offloadOptimizer && { offloadOptimizer }),
+    ...(offloadWeights !== undefined && { offloadWeights }),
     predicted: {
       peakHostBytes,
       plainPeakBytes,
@@ -71,7 +72,7 @@ export const checkPlanFile = (graph: Graph, own: Shape | undefined, file: PlanFi
       () => graphHash(graph) === file.graph || earlierGraphHash(graph) === file.graph,
       () => inputError(`the layers of ${graph.model} have other names than when the plan was made; plan it anew.`)
     ),
-    E.map(({ order, segments, swapSchedule, placement, overlapReduction, edgeTilesFirst, offloadOptimizer }) => {
+    E.map(({ order, segments, swapSchedule, placement, overlapReduction, edgeTilesFirst, offloadOptimizer, offloadWeights }) => {
       const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
       const positionsOf = (names: readonly string[]): readonly number[] => names.map(positionOf).sort((a, b) => a - b)
       return {
@@ -88,7 +89,8 @@ export const checkPlanFile = (graph: Graph, own: Shape | undefined, file: PlanFi
         ...(placement && { placement }),
         ...(overlapReduction && { overlapReduction }),
         ...(edgeTilesFirst && { edgeTilesFirst }),
-        ...(offloadOptimizer && { offloadOptimizer })
+        ...(offloadOptimizer && { offloadOptimizer }),
+        ...(offloadWeights !== undefined && { offloadWeights })
       }
     }),
     E.mapLeft(ofPlan)

@@ -15,7 +15,7 @@ import type { Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { allOnLoad } from './strategies/normalise-on-load'
 import { createVariants, findLastVariant, withVariants } from './strategies/variants'
-import { offloadOptimizer, offloadableBytes } from './offload-optimizer'
+import { listOffloadable, offload } from './offloading'
 import { lowerOverlapping, overlapReductions, overlapRows } from './overlap-reductions'
 import { findFastest, mayLieIn, type PlanSearch } from './plan-search'
 import type { Searched } from './request'
@@ -240,16 +240,22 @@ export const createPlanSearches = (
     const times = { ofAny: leastMilliseconds, ofSwapping, keptBytes }
     const taken = planners.filter(mayTake)
     const resident = fastestAnswers(taken.map(answersBy), times)
-    const stateBytes = hostBudget === undefined ? 0 : offloadableBytes(graph, device, plain)
-    if (stateBytes === 0 || hostBudget! < stateBytes) return resident
+    const movable = hostBudget === undefined ? [] : listOffloadable(graph, device, plain).filter(({ hostBytes }) => hostBytes <= hostBudget)
+    if (movable.length === 0) return resident
+    const { savedBytes: lowestTarget, hostBytes } = movable[0]!
+    const alone = fastestAnswers(taken.filter((name) => strategies[name].kind !== 'swapping').map(answersBy), times)
     const besideState = (name: Planner): Answers =>
-      strategies[name].kind === 'swapping' ? createAnswers(name, hostBudget! - stateBytes) : answersBy(name)
-    return offloadOptimizer(graph, device, {
-      ...{ resident, stateBytes, leastMilliseconds },
-      swapsFirst: (deviceBytes) => isSwappingLikely(times, deviceBytes),
-      alone: fastestAnswers(taken.filter((name) => strategies[name].kind !== 'swapping').map(answersBy), times),
-      beside: fastestAnswers(taken.map(besideState), times)
-    })
+      strategies[name].kind === 'swapping' ? createAnswers(name, hostBudget! - hostBytes) : answersBy(name)
+    const beside = fastestAnswers(taken.map(besideState), times)
+    const swapsFirst = (deviceBytes: number): boolean => isSwappingLikely(times, deviceBytes)
+    return movable.reduce(
+      (before, offloadable) =>
+        offload(graph, device, offloadable, {
+          ...{ alone, beside, hostBudget: hostBudget!, lowestTarget, leastMilliseconds, swapsFirst },
+          resident: before
+        }),
+      resident
+    )
   })
   const overlapped = memoize(
     (name: StrategyName) => name,

@@ -71,7 +71,7 @@ const resnet50: BatchedNetwork = { model: 'resnet50', name: 'ResNet-50' }
 
 const quickFiles = [
   'training/devices',
-  'training/offload-optimizer',
+  'training/offloading',
   'training/timed-launches',
   'golden/operations',
   'golden/branching',

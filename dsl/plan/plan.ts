@@ -133,4 +133,9 @@ export interface Plan<Place = string> {
    * absent where they stay on the device.
    */
   readonly offloadOptimizer?: true
+  /**
+   * Weights wait on the host but for those of few bytes, and come before they are used: so many
+   * bytes of them, or those of one layer, are on the device at once; absent where all stay there.
+   */
+  readonly offloadWeights?: number
 }

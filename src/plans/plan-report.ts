@@ -68,6 +68,8 @@ export interface PlanReport {
   readonly swapSchedule: readonly PlanSwapInterval[]
   /** Whether optimizer state waits on the host between updates. */
   readonly offloadOptimizer: boolean
+  /** Bytes of weights on the device at once, where they wait on the host; else null. */
+  readonly offloadWeights: number | null
   /** Placement of the buffers, with the bytes of a page under `virtual`. */
   readonly placement: PlanPlacement | { readonly allocator: 'static' }
   /** What ranks exchange and gain; null for one process. */
@@ -91,6 +93,7 @@ export const planReport = ({ staged, request, planningMilliseconds, verifiedMill
     segments: plan.segments.map((segment) => segmentReport(graph, plan.order, segment)),
     swapSchedule: swapScheduleTexts(graph, plan.order, plan.swapSchedule ?? []),
     offloadOptimizer: plan.offloadOptimizer === true,
+    offloadWeights: plan.offloadWeights ?? null,
     placement: plan.placement ?? { allocator: 'static' },
     ranks: rankReport(staged, request.device) ?? null
   }
@@ -168,11 +171,12 @@ const timesText = ({ measured, interpolated, extrapolated, roofline }: PlanRepor
       ].join(', ')
 }
 
-const hostText = ({ peakHostBytes, swapSchedule, offloadOptimizer }: PlanReport): string =>
+const hostText = ({ peakHostBytes, swapSchedule, offloadOptimizer, offloadWeights }: PlanReport): string =>
   [
     formatBytes(peakHostBytes),
     ...(swapSchedule.length === 0 ? [] : [plural(new Set(swapSchedule.map(({ tensor }) => tensor)).size, 'tensor')]),
-    ...(offloadOptimizer ? ['optimizer state'] : [])
+    ...(offloadOptimizer ? ['optimizer state'] : []),
+    ...(offloadWeights === null ? [] : ['weights'])
   ].join(', ')
 
 const receivedText = (bytes: number): string => (bytes === 0 ? '' : formatBytes(bytes))

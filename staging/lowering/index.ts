@@ -92,7 +92,7 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
   const graph = inOrder(source, order)
   const pool = createPool()
   const scope = createModelScope(graph, device, pool)
-  const persistentTensors = createPersistentTensors(scope, plan.offloadOptimizer)
+  const persistentTensors = createPersistentTensors(scope, plan)
   const reduction = createReduction(scope, segments)
   const emitted = emitSections(scope, pool, bindSegments(scope, plan), persistentTensors, plan, reduction)
   const emitTransfers = (): readonly UnplacedSection[] => [

@@ -38,6 +38,8 @@ export interface Execution {
   readonly edgeTilesFirst?: true
   /** With segments: optimizer state waits on the host. */
   readonly offloadOptimizer?: true
+  /** With segments: weights wait on the host, but for so many bytes of them. */
+  readonly offloadWeights?: number
   /** Bytes; unlimited where absent. */
   readonly budget?: number
   readonly hostBudget?: number
@@ -90,7 +92,8 @@ export const requestFor = (execution: Execution, objective: Objective): StageReq
       swapSchedule: execution.swapSchedule ?? [],
       ...(execution.overlapReduction && { overlapReduction: execution.overlapReduction }),
       ...(execution.edgeTilesFirst && { edgeTilesFirst: true }),
-      ...(execution.offloadOptimizer && { offloadOptimizer: true })
+      ...(execution.offloadOptimizer && { offloadOptimizer: true }),
+      ...(execution.offloadWeights !== undefined && { offloadWeights: execution.offloadWeights })
     }
   }),
   ...(execution.exactKernels && { exactKernels: true as const }),

@@ -32,7 +32,7 @@ const run = (command: string, args: readonly string[], environment: NodeJS.Proce
  * also run what takes longest.
  */
 const files: Readonly<Record<string, number>> = {
-  ...(inSystems && { 'golden/branching': 0, 'training/offload-optimizer': 0 }),
+  ...(inSystems && { 'golden/branching': 0, 'training/offloading': 0 }),
   'golden/operations': 0,
   'native/cudnn-engines': 0,
   'native/few-channels': 0,

@@ -20,7 +20,8 @@ const ofParameter = {
   'tile-gradient': (parameter: string) => `tile's gradient of ${parameter}`,
   'micro-batch-gradient': (parameter: string) => `micro-batch's gradient of ${parameter}`,
   'cast-weights': (parameter: string) => `${parameter} rounded`,
-  'loaded-state': (parameter: string) => `loaded optimizer state of ${parameter}`
+  'loaded-state': (parameter: string) => `loaded optimizer state of ${parameter}`,
+  'loaded-weights': (parameter: string) => `loaded ${parameter}`
 } as const
 
 const ofTiles = {

@@ -9,6 +9,7 @@ const kinds: Readonly<Record<BufferIdentity['kind'], BufferKind>> = {
   'running-moments': 'parameters',
   state: 'optimizer state',
   'loaded-state': 'optimizer state',
+  'loaded-weights': 'parameters',
   gradient: 'gradients of parameters',
   'tile-gradient': 'gradients of parameters',
   'micro-batch-gradient': 'gradients of parameters',

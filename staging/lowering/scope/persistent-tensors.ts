@@ -1,5 +1,6 @@
 import { bufferText } from '../ir/buffer-identity'
 import { alignUp } from '../../placement/placement'
+import type { Plan } from '../../plans/plan'
 import type { ModelScope } from './scope'
 import type { ParameterTensor } from './parameter-tensor'
 import type { Buffer } from '../ir/builder'
@@ -24,23 +25,30 @@ export interface UnplacedPersistentTensor {
   readonly onHost: boolean
 }
 
-/** Optimizer state of fewer bytes stays on the device: events would cost more than it. */
+/** What has fewer bytes stays on the device: events would cost more than it. */
 export const leastOffloadedBytes = 64 * 1024
 
 /**
  * Parameters, then optimizer state, then gradients that are kept, and what ranks hand to each
  * other: all that outlives a section.
  */
-export const createPersistentTensors = (scope: ModelScope, offloadOptimizer?: true): readonly UnplacedPersistentTensor[] => {
+export const createPersistentTensors = (
+  scope: ModelScope,
+  { offloadOptimizer, offloadWeights }: Pick<Plan, 'offloadOptimizer' | 'offloadWeights'> = {}
+): readonly UnplacedPersistentTensor[] => {
   const { parameters, builder, parameterBytes, graph } = scope
   const tensors = parameters.flatMap((both, index) =>
     both === undefined
       ? []
       : listParameters(both).map((parameter, which) => ({ parameter, role: graph.nodes[index]!.parameters[which]!.role }))
   )
+  const offloadsWeights = offloadWeights !== undefined && graph.objective.kind === 'train'
   const names = graph.objective.kind === 'train' ? stateNames(graph.objective.optimizer) : []
   return [
-    ...tensors.map(({ parameter, role }) => ({ name: parameter.name, role, parameter, buffer: parameter.buffer, onHost: false })),
+    ...tensors.map(({ parameter, role }) => {
+      const { name, buffer } = parameter
+      return { name, role, parameter, buffer, onHost: offloadsWeights && buffer.bytes >= leastOffloadedBytes }
+    }),
     ...tensors.flatMap(({ parameter }) =>
       (parameter.learning === undefined ? [] : names).map((role) => {
         const name = `${role}.${parameter.name}`

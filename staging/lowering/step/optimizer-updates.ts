@@ -4,7 +4,7 @@ import { contiguousCopy } from '../ir/contiguous-copy'
 import { waitForEngine } from '../ir/wait-for-engine'
 import type { ParameterTensor } from '../scope/parameter-tensor'
 import { updateElements, updateParameter } from '../scope/parameters'
-import { groupOptimizerStates, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
+import { groupOptimizerStates, isOptimizerState, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
 
 /**
  * The most bytes of a state that come at once: enough for a link's rate, and little beside what a
@@ -49,7 +49,7 @@ export const createOptimizerUpdates = (
 ): OptimizerUpdates => {
   const stateOf = groupOptimizerStates(persistentTensors)
   const elementsOfPiece = Math.floor(mostLoadedBytes / parameterBytes)
-  const onHost = new Set(persistentTensors.flatMap((tensor) => (tensor.onHost ? [tensor.parameter] : [])))
+  const onHost = new Set(persistentTensors.flatMap((tensor) => (tensor.onHost && isOptimizerState(tensor) ? [tensor.parameter] : [])))
   const loads = new Map<number, readonly UnplacedInstruction[]>()
   const pieces = [...onHost].reduce((sum, { elements }) => sum + Math.ceil(elements / elementsOfPiece), 0)
   const ahead = Math.max(1, Math.min(mostAhead, Math.floor(shareAhead * pieces)))

@@ -22,6 +22,7 @@ import { emitBackward } from '../segment/backward'
 import { emitForward } from '../segment/forward'
 import { forwardPass, type SegmentCode } from '../segment/segment-code'
 import type { Reduction } from './pieces'
+import { offloadWeights } from './offload-weights'
 import { createOverlappedReduction, type OverlappedReduction } from './overlap-reduction'
 import { createOptimizerUpdates } from './optimizer-updates'
 import { paceReduction } from './pace-reduction'
@@ -120,15 +121,18 @@ export const emitSections = (
   pool: Pool,
   bound: BoundSegments,
   persistentTensors: readonly UnplacedPersistentTensor[],
-  { swapSchedule = [], overlapReduction }: Pick<Plan, 'swapSchedule' | 'overlapReduction'>,
+  plan: Pick<Plan, 'swapSchedule' | 'overlapReduction' | 'offloadWeights'>,
   reduction: Reduction | undefined
 ): readonly UnplacedSection[] => {
+  const { swapSchedule = [], overlapReduction, offloadWeights: window } = plan
   const { graph, device } = scope
   const { objective } = graph
+  const withWeights = (code: readonly UnplacedInstruction[]): readonly UnplacedInstruction[] =>
+    window === undefined ? code : offloadWeights(code, persistentTensors, window, pool)
   const evaluation = (name: 'step' | 'evaluate'): UnplacedSection => {
     const evaluate = createBuilder(pool)
     emitEvaluation(scope, evaluate, bound.segments)
-    return { name, code: evaluate.code(), stepIo: layoutEvaluationIo(graph, device) }
+    return { name, code: withWeights(evaluate.code()), stepIo: layoutEvaluationIo(graph, device) }
   }
   if (objective.kind === 'evaluate') return [evaluation('step')]
   const parameters = scope.parameters.flatMap(trainableTensors)
@@ -137,7 +141,7 @@ export const emitSections = (
   const step = emitStep(scope, pool, bound, persistentTensors, overlapped)
   const swapped = withSwaps(step, pool, graph.shard === undefined ? swapSchedule : possibleSwaps(step, pool, swapSchedule))
   const code = overlapped !== undefined && Array.isArray(overlapReduction) ? paceReduction(swapped, overlapReduction) : swapped
-  const sections: UnplacedSection[] = [{ name: 'step', code, stepIo: layoutStepIo(graph, device) }]
+  const sections: UnplacedSection[] = [{ name: 'step', code: withWeights(code), stepIo: layoutStepIo(graph, device) }]
   if (objective.kind !== 'train') return sections
   if (reduction !== undefined) {
     const reduce = createBuilder(pool)
@@ -148,7 +152,7 @@ export const emitSections = (
     const update = createBuilder(pool)
     const updates = createOptimizerUpdates(update, pool, objective.optimizer, persistentTensors, scope.parameterBytes)
     emitUpdate(update, objective, parameters, groupOptimizerStates(persistentTensors), updates, reduction)
-    sections.push({ name: 'update', code: insertBefore(update.code(), updates.loads()), stepIo: updateStepIo(objective) })
+    sections.push({ name: 'update', code: withWeights(insertBefore(update.code(), updates.loads())), stepIo: updateStepIo(objective) })
   }
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections
 }

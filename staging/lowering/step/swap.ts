@@ -1,7 +1,8 @@
 import type { SwapSchedule } from '../../plans/plan'
 import type { Copy } from '../../program/program'
-import { arenaOperand, type Buffer, type Pool, type UnplacedOperand, type UnplacedInstruction } from '../ir/builder'
+import { arenaOperand, type Buffer, type Pool, type UnplacedInstruction } from '../ir/builder'
 import { contiguousCopy } from '../ir/contiguous-copy'
+import { replaceBuffers } from '../ir/replace-buffers'
 import { savedTensors, findTimepointStart, type SavedTensor, type StepCode } from './saved-tensors'
 
 /** One sentence on why a tensor cannot wait on the host as one of a step's saved tensors. */
@@ -148,15 +149,8 @@ export const withSwaps = (step: StepCode, pool: Pool, swapSchedule: SwapSchedule
   })
   const returns = new Map<number, readonly PlacedInterval[]>()
   for (const interval of intervals) returns.set(interval.tensor.buffer.id, [...(returns.get(interval.tensor.buffer.id) ?? []), interval])
-  const renamed = (one: UnplacedInstruction, position: number): UnplacedInstruction => {
-    if (one.kind === 'loop') return { ...one, body: one.body.map((inner) => renamed(inner, position)) }
-    const operand = <V extends UnplacedOperand>(each: V): V => {
-      const back = each.space === 'arena' ? returns.get(each.buffer.id)?.findLast(({ wanted }) => position >= wanted) : undefined
-      return back === undefined ? each : { ...each, buffer: back.again }
-    }
-    if (one.kind === 'copy') return { ...one, device: operand(one.device) }
-    return one.kind === 'launch' ? { ...one, operands: one.operands.map(operand) } : one
-  }
+  const renamed = (one: UnplacedInstruction, position: number): UnplacedInstruction =>
+    replaceBuffers(one, ({ id }) => returns.get(id)?.findLast(({ wanted }) => position >= wanted)?.again)
   const touching = new Map<number, PlacedInterval[]>()
   for (const interval of intervals)
     for (const position of new Set([interval.swapOut, interval.freed, interval.swapIn, interval.wanted])) {

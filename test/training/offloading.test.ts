@@ -1,7 +1,8 @@
+import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, flatten, linear, maxPool2d, model, relu, softmaxCrossEntropy } from '../../dsl'
-import { buildGraph, type Segment, type Training } from '../../staging'
+import { buildGraph, verify, type Segment, type Training } from '../../staging'
 import { testsDevice } from '../devices'
 import { must } from '../must'
 import type { Execution } from '../golden/execute'
@@ -81,6 +82,41 @@ for (const optimizer of optimizers.slice(1))
         const saved = resident.staged.program.peakBytes - program.peakBytes
         assert.ok(saved >= bytes - threePieces, `${saved} bytes of ${bytes} are saved`)
         assert.is(offloaded.measuredPeakBytes, program.peakBytes)
+      }
+    })
+
+/** None of the weights at once, then all: those of the first layer, of few bytes, stay. */
+const windows = [0, 2 ** 21]
+
+for (const optimizer of optimizers)
+  for (const [how, rest] of [
+    ['within the step, one of them frozen,', { evaluate: true, groups: [{ prefix: '3', frozen: true }] }],
+    ['after micro-batches', { accumulate: 2 }],
+    ['clipped, beside the state,', { clipNorm: 0.5 }]
+  ] as const)
+    test(`${optimizer.kind} ${how} gives the same bits with weights on the host`, async () => {
+      const objective: Training = { kind: 'train', optimizer, ...rest }
+      const run =
+        'accumulate' in rest
+          ? actions
+          : [...singly, ...('evaluate' in rest ? [{ section: 'evaluate', input: batches[0]!.input } as const] : [])]
+      for (const device of devices) {
+        const running = execution(device, device === 'reference' ? tiled : untiled)
+        const resident = await runSections(running, objective, run)
+        const saved: number[] = []
+        for (const offloadWeights of windows) {
+          const state = 'clipNorm' in rest && { offloadOptimizer: true as const }
+          const offloaded = await runSections({ ...running, offloadWeights, ...state }, objective, run)
+          assertSameBits(offloaded.tensors, resident.tensors, `on ${device}`)
+          assert.equal(offloaded.losses, resident.losses)
+          assert.equal(offloaded.scores, resident.scores)
+          const { program } = offloaded.staged
+          assert.ok(E.isRight(verify(program)))
+          assert.is(offloaded.measuredPeakBytes, program.peakBytes)
+          assert.ok(program.persistentTensors.filter(({ name, onHost }) => name.endsWith('.weight') && onHost).length >= 2)
+          saved.push(resident.staged.program.peakBytes - program.peakBytes)
+        }
+        assert.ok(saved[0]! > 0 && saved[0]! >= saved[1]!, saved.join())
       }
     })
 

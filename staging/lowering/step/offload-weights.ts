@@ -1,0 +1,124 @@
+import { collectUses, type BufferUses } from '../ir/buffer-uses'
+import { arenaOperand, type Buffer, type Pool, type UnplacedInstruction } from '../ir/builder'
+import { contiguousCopy } from '../ir/contiguous-copy'
+import { insertBefore } from '../ir/insert-before'
+import { replaceBuffers } from '../ir/replace-buffers'
+import type { UnplacedPersistentTensor } from '../scope/persistent-tensors'
+
+/** A time during which weights are on the device: positions of the code, `to` is its last use. */
+interface Stay {
+  /** Where they are otherwise. */
+  readonly host: Buffer
+  readonly device: Buffer
+  readonly from: number
+  readonly to: number
+  /** Whether they are updated, and so return. */
+  readonly isWritten: boolean
+}
+
+/** Bytes of distinct weights that are used at positions between two. */
+const bytesBetween = (all: readonly BufferUses[], from: number, to: number): number =>
+  all.reduce((sum, { at, buffer }) => sum + (at.some((position) => from < position && position < to) ? buffer.bytes : 0), 0)
+
+/**
+ * When weights are on the device, in order: between two uses they stay where they and all weights
+ * that are used meanwhile are no more than the window.
+ */
+const listStays = (all: readonly BufferUses[], window: number, pool: Pool): readonly Stay[] =>
+  all
+    .flatMap(({ buffer, at, written }) => {
+      const others = all.filter((other) => other.buffer !== buffer)
+      const leavesAfter = (from: number, to: number): boolean => {
+        const between = bytesBetween(others, from, to)
+        return between > 0 && between + buffer.bytes > window
+      }
+      const ends = at.filter((position, index) => index + 1 === at.length || leavesAfter(position, at[index + 1]!))
+      return ends.map((to, index): Stay => {
+        const from = at.find((position) => position > (ends[index - 1] ?? -1))!
+        const device: Buffer = { ...buffer, id: pool.freshBuffer(), identity: loadedIdentity(buffer), role: 'local' }
+        return { host: buffer, device, from, to, isWritten: from <= written && written <= to }
+      })
+    })
+    .sort((a, b) => a.from - b.from)
+
+const loadedIdentity = ({ identity }: Buffer): Buffer['identity'] => ({
+  kind: 'loaded-weights',
+  parameter: identity.kind === 'parameter' ? identity.parameter : ''
+})
+
+/** For each stay, the position before which its memory is free again. */
+const findReleases = (stays: readonly Stay[], end: number): ReadonlyMap<Stay, number> => {
+  const written = stays.filter(({ isWritten }) => isWritten).sort((a, b) => a.to - b.to)
+  // What is updated leaves while the next one runs backward.
+  const releases = written.map((stay, index) => [stay, (written[index + 1]?.to ?? end - 1) + 1] as const)
+  return new Map([...stays.map((stay) => [stay, stay.to + 1] as const), ...releases])
+}
+
+/**
+ * For each stay, in order, the position before which it begins to come: the first, after that of
+ * the stay before it, at which the window has room for it.
+ */
+const findLoads = (stays: readonly Stay[], releases: ReadonlyMap<Stay, number>, window: number): readonly number[] => {
+  const loads: number[] = []
+  for (const [index, stay] of stays.entries()) {
+    const before = stays.slice(0, index)
+    const earliest = loads.at(-1) ?? 0
+    const roomAt = (position: number): boolean =>
+      before.reduce((sum, one) => sum + (releases.get(one)! > position ? one.device.bytes : 0), stay.device.bytes) <= window
+    const positions = [earliest, ...before.map((one) => releases.get(one)!).filter((position) => position > earliest)].sort((a, b) => a - b)
+    loads.push(Math.min(positions.find(roomAt) ?? stay.from, stay.from))
+  }
+  return loads
+}
+
+/**
+ * A section's code whose weights on the host come before they are used, as far ahead as a window of
+ * so many bytes has room for them, and return once they are updated (as ZeRO-Infinity has it,
+ * Rajbhandari 2021).
+ */
+export const offloadWeights = (
+  code: readonly UnplacedInstruction[],
+  persistentTensors: readonly UnplacedPersistentTensor[],
+  window: number,
+  pool: Pool
+): readonly UnplacedInstruction[] => {
+  const weights = new Set(
+    persistentTensors.flatMap(({ buffer, parameter, onHost }) => (onHost && buffer === parameter.buffer ? [buffer] : []))
+  )
+  const identities = new Set([...weights].map(({ identity }) => identity))
+  const stays = listStays(
+    collectUses(code, pool, (identity) => identities.has(identity)),
+    window,
+    pool
+  )
+  const releases = findReleases(stays, code.length)
+  const loads = findLoads(stays, releases, window)
+  const before = new Map<number, readonly UnplacedInstruction[]>()
+  const insert = (position: number, ...inserted: readonly UnplacedInstruction[]): void => {
+    before.set(position, [...(before.get(position) ?? []), ...inserted])
+  }
+  const started = (engine: 'to-device' | 'to-host', { device, host }: Stay, event: number): readonly UnplacedInstruction[] => {
+    const here = pool.freshEvent()
+    return [
+      { kind: 'record', engine: 'compute', event: here },
+      { kind: 'wait', engine, event: here },
+      contiguousCopy(engine, device.bytes, arenaOperand(device), arenaOperand(host)),
+      { kind: 'record', engine, event }
+    ]
+  }
+  const left = new Map(stays.flatMap((stay) => (stay.isWritten ? [[stay, pool.freshEvent()] as const] : [])))
+  for (const [stay, event] of left) insert(stay.to + 1, ...started('to-host', stay, event))
+  for (const [stay, event] of left) insert(releases.get(stay)!, { kind: 'wait', engine: 'compute', event, device: stay.device })
+  const arrived = stays.map(() => pool.freshEvent())
+  stays.forEach((stay, index) => {
+    const earlier = stays.slice(0, index).findLast((one) => one.host === stay.host && one.isWritten)
+    if (earlier !== undefined) insert(loads[index]!, { kind: 'wait', engine: 'to-device', event: left.get(earlier)! })
+    insert(loads[index]!, ...started('to-device', stay, arrived[index]!))
+  })
+  stays.forEach((stay, index) => insert(stay.from, { kind: 'wait', engine: 'compute', event: arrived[index]! }))
+  const staysOf = (buffer: Buffer): readonly Stay[] => stays.filter(({ host }) => host === buffer)
+  const replaced = code.map((one, position) =>
+    replaceBuffers(one, (buffer) => (weights.has(buffer) ? staysOf(buffer).find(({ to }) => position <= to)?.device : undefined))
+  )
+  return insertBefore(replaced, before)
+}
