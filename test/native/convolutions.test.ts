@@ -104,4 +104,22 @@ test('over a large image, of which each pixel has the same part in it, gradients
   }
 })
 
+test('gradients of inputs of dilated depthwise convolutions are those of the reference, however they are padded', async () => {
+  const depthwise = { out: 20, groups: 20 } as const
+  for (const [name, layer] of [
+    ['as far as it reaches', conv2d({ ...depthwise, k: 3, d: 2, p: 2 })],
+    ['unequally', conv2d({ ...depthwise, k: [3, 5], d: [3, 1], p: [5, 1, 0, 3] })],
+    ['beyond what it reaches', conv2d({ ...depthwise, k: [1, 3], d: 4, p: [0, 0, 9, 2] })]
+  ] as const) {
+    const net: Model = { name: 'dilated', layers: [layer, globalAvgPool, meanSquaredError] }
+    const execution = initialisedExecution(net, [2, 20, 17, 19], 'cpu')
+    const batch = { ...execution.batch, target: Array.from({ length: 40 }, (_, index) => index) }
+    const gradientsOn = async (device: 'cpu' | 'reference') =>
+      (await gradients({ ...execution, batch, device, strategy: 'plain' })).tensors.get('grad.input')!
+    const [ours, theirs] = [await gradientsOn('cpu'), await gradientsOn('reference')]
+    const error = norm(theirs.map((value, index) => value - ours[index]!)) / norm(theirs)
+    assert.ok(error < 1e-6, `padded ${name}: ${error}`)
+  }
+})
+
 test.run()
