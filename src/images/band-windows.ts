@@ -1,5 +1,6 @@
 import type { ImageWindow } from '../../native'
 import type { GeoTIFF, GeoTIFFImage } from 'geotiff'
+import { errorReason } from '../failure'
 import { openFileSource } from './file-source'
 import { loadGeoTiff } from './load-geotiff'
 import { type Elements, type Samples, asBytes, newElements } from './samples'
@@ -16,6 +17,19 @@ const clearNoData = (elements: Elements, { noData, elementType }: Samples): void
   const absent = noData === undefined ? NaN : isFloat ? Math.fround(noData) : noData
   for (let at = 0; at < elements.length; at += 1) if (elements[at] === absent || Number.isNaN(elements[at])) elements[at] = -0
 }
+
+/** A value from which every score would be no number, where it is in the image; else undefined. */
+const findInfinite = (elements: Elements, { elementType, bands = [], channels }: Samples, { top, left, width }: ImageWindow) => {
+  if (elementType !== 'float32') return undefined
+  const at = (elements as Float32Array).findIndex((value) => value === Infinity || value === -Infinity)
+  if (at === -1) return undefined
+  const pixel = Math.floor(at / channels)
+  const band = bands[at % channels]! + 1
+  return `band ${band} is ${elements[at]} at row ${top + Math.floor(pixel / width)}, column ${left + (pixel % width)}`
+}
+
+/** Whether a window could be read, but holds a value that is infinite. */
+export const isInfinite = (thrown: unknown): boolean => / is -?Infinity at row /.test(errorReason(thrown))
 
 /** The image of a directory, which may lie below a page. */
 const imageAt = async (file: GeoTIFF, at: number): Promise<GeoTIFFImage> => {
@@ -36,7 +50,7 @@ const readValues = async (image: GeoTIFFImage, samples: readonly number[], windo
 /**
  * The bands of a window of a TIFF as they are stored, [height, width, channels] in the machine's
  * order of bytes. The tiles, or strips, that it touches are decoded; one that is cut or damaged
- * throws.
+ * throws, and so does a value that is infinite.
  */
 export const readBands = async (path: string, { directories }: ImageLevel, window: ImageWindow, samples: Samples): Promise<Uint8Array> => {
   const source = await openFileSource(path)
@@ -51,6 +65,8 @@ export const readBands = async (path: string, { directories }: ImageLevel, windo
         for (let at = 0; at < plane.length; at += 1) elements[at * channels + channel] = plane[at]!
       }
     clearNoData(elements, samples)
+    const infinite = findInfinite(elements, samples, window)
+    if (infinite !== undefined) throw new Error(infinite)
     return asBytes(elements)
   } catch (thrown) {
     throw thrown instanceof RangeError ? new Error('it ends before all of its values') : thrown

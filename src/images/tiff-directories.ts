@@ -136,6 +136,9 @@ const entriesAt = async (file: FileHandle, position: number, numbers: Numbers): 
 
 const centimetres = 3
 
+/** GDAL writes inf, -inf and nan; NaN where it is no number. */
+const parseNoData = (text: string): number => Number(text.replace(/^([+-]?)inf(?:inity)?$/i, '$1Infinity'))
+
 const makeDirectory = (
   { fields }: Entries,
   numbers: Numbers,
@@ -189,7 +192,7 @@ const makeDirectory = (
       ? { perCentimetre: perUnit }
       : {}),
     ...(geoTransform && { geoTransform }),
-    ...(noData === undefined || noData === '' ? {} : { noData: Number(noData) })
+    ...(noData === undefined || noData === '' ? {} : { noData: parseNoData(noData) })
   }
 }
 

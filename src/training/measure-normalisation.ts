@@ -93,18 +93,6 @@ const addImage = (sums: Sums, path: string, reading: Reading, onUnread: OnUnread
     })
   )
 
-/** After each image, while it is known which one it was. */
-const checkFinite = ({ sum }: Sums, path: string): E.Either<Failure, void> => {
-  const channel = sum.findIndex((value) => !Number.isFinite(value))
-  return channel === -1
-    ? E.right(undefined)
-    : E.left(
-        inputFailure(
-          `channel ${channel + 1} of the image ${path} has values that are not finite, of which no mean can be measured: store it anew, with NaN in their place, or leave it out`
-        )
-      )
-}
-
 const measure = (
   paths: readonly string[],
   reading: Reading,
@@ -117,12 +105,7 @@ const measure = (
   const chosen = Array.from({ length: Math.min(paths.length, mostImages) }, (_, index) => paths[Math.floor(index * step)]!)
   return pipe(
     chosen,
-    TE.traverseSeqArray((path) =>
-      pipe(
-        addImage(sums, path, reading, onUnread),
-        TE.chainEitherK(() => checkFinite(sums, path))
-      )
-    ),
+    TE.traverseSeqArray((path) => addImage(sums, path, reading, onUnread)),
     TE.chainEitherK((): E.Either<Failure, ChannelStatistics> => {
       const mean = Array.from(sums.sum, (sum) => sum / sums.count)
       const deviation = Array.from(sums.squares, (squares, channel) => Math.sqrt(Math.max(0, squares / sums.count - mean[channel]! ** 2)))

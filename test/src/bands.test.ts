@@ -190,15 +190,27 @@ test('floats that are no number in any band are left out of the measure, with a 
   assert.equal(await measured(0), [5.5, 6])
 })
 
-test('an image of values that are not finite is named where it is measured', async () => {
+test('an infinite value is named with its image and place, in the measure, in training and in prediction; nodata may be infinite', async () => {
+  await writeData('float32')
+  const common = { bands: [1, 2, 3, 4], mean: [0, 0, 0, 0], deviation: [1, 1, 1, 1] } as const
+  await losses({ data: at('data.csv'), ...common, save: at('floats.safetensors') })
+  const predicting = { model: segmenting, weights: at('floats.safetensors'), device: 'reference', threads: 1, out: at('no.png') } as const
+  writeFileSync(at('infinite.csv'), 'path,mask\ninfinite.tif,mask.png\n')
   for (const value of [Infinity, -Infinity]) {
-    write('infinite.tif', 'float32', 2, {}, value)
-    const { message } = await failureOf(measureNormalisation([at('infinite.tif')], undefined, { level: 0 }, 2))
-    assert.match(
-      message,
-      /^channel 1 of the image .*infinite\.tif has values that are not finite, of which no mean can be measured: store it anew, with NaN in their place, or leave it out$/
-    )
+    const sentence = `the image ${at('infinite.tif')} is not finite: band 1 is ${value} at row 0, column 0; store NaN in its place, which is read as 0, or leave the image out`
+    write('infinite.tif', 'float32', 6, {}, value)
+    for (const run of [
+      measureNormalisation([at('infinite.tif')], undefined, { level: 0 }, 6),
+      train({ ...options, input: [2, 4, 64, 48], data: at('infinite.csv'), ...common, save: at('no.safetensors') }),
+      predict({ ...predicting, image: at('infinite.tif') })
+    ]) {
+      const { code, message } = await failureOf(run)
+      assert.equal([code, message], ['input', sentence])
+    }
+    write('infinite.tif', 'float32', 6, { tags: [noDataTag(value > 0 ? 'inf' : '-Infinity')] }, value)
+    await valueOf(predict({ ...predicting, image: at('infinite.tif'), out: at('holes.png') }))
   }
+  for (const name of ['no.png', 'no.safetensors']) assert.not(existsSync(at(name)))
 })
 
 test('float32 trains to finite losses by window and larger than the bytes of crops', async () => {
