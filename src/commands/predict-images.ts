@@ -240,9 +240,9 @@ export const predictImages = (options: DecodedPredictOptions, ranks?: Ranks): Ou
   return pipe(
     listWantedImages(options),
     TE.bindTo('listed'),
-    TE.chainFirstEitherK(({ listed }) => checkResultNames(wanted, listed)),
     TE.let('files', ({ listed }) => listed.flatMap((image) => listResultFiles(wanted, image))),
     TE.chainFirstEitherK(({ files }) => checkFormats(wanted, files)),
+    TE.chainFirstEitherK(({ listed }) => checkResultNames(wanted, listed)),
     TE.bind('prepared', ({ listed, files }) =>
       preparePrediction(
         options,

@@ -32,14 +32,23 @@ export const listResultFiles = ({ out, isList, formats }: Wanted, { name }: List
   return isList ? formats.map((format) => join(out, `${stem}.${format}`)) : [out]
 }
 
-/** Refuses images whose names differ in their endings alone, which their results do not have. */
+/**
+ * Refuses images whose names differ in their endings alone, which their results do not have, and
+ * one that stands in the list twice.
+ */
 export const checkResultNames = (wanted: Wanted, images: readonly ListedImage[]): E.Either<Failure, void> => {
   const imageOf = new Map<string, string>()
   for (const image of images)
     for (const file of listResultFiles(wanted, image)) {
-      const other = imageOf.get(file) ?? image.path
-      if (other !== image.path)
-        return E.left(inputFailure(`${other} and ${image.path} would both be written to ${file}: rename one, or predict it by itself`))
+      const other = imageOf.get(file)
+      if (other !== undefined)
+        return E.left(
+          inputFailure(
+            other === image.path
+              ? `${other} stands in the list twice, and would be written to ${file} twice: leave one out`
+              : `${other} and ${image.path} would both be written to ${file}: rename one, or predict it by itself`
+          )
+        )
       imageOf.set(file, image.path)
     }
   return E.right(undefined)

@@ -1,4 +1,4 @@
-import type * as E from 'fp-ts/Either'
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Failure, Outcome } from '../failure'
@@ -42,6 +42,11 @@ interface ImageRun<S> extends Pick<NetworkOptions, 'device' | 'weights'> {
   /** After an image that cannot be read or predicted: a failure ends the run. */
   readonly onFailure: (image: S, failure: Failure) => Outcome<unknown>
 }
+
+/** A failure of what was predicted, which of many images has to be said. */
+const ofImage =
+  ({ source }: Opened) =>
+  (failure: Failure): Failure => ({ ...failure, message: `${source.path}: ${failure.message}` })
 
 /** What has been opened, so that its extent is known. */
 export interface Opened {
@@ -104,7 +109,9 @@ const predictImage = <S extends Opened>(run: ImageRun<S>, network: RunningNetwor
     TE.bindTo('input'),
     TE.let('before', () => network.repeatedTiles()),
     TE.bind('computed', ({ input }) => computeOutputs(run, network, input, join)),
-    TE.bind('prediction', ({ input, computed: { outputs } }) => TE.fromEither(run.predictionOf(input, run.windows.planned, outputs))),
+    TE.bind('prediction', ({ input, computed: { outputs } }) =>
+      pipe(run.predictionOf(input, run.windows.planned, outputs), E.mapLeft(ofImage(image)), TE.fromEither)
+    ),
     TE.map(({ before, computed, ...rest }) => ({
       ...{ image, network, ...rest, ...computed },
       repeatedTiles: network.repeatedTiles() - before
