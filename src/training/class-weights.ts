@@ -51,6 +51,16 @@ export const hasRowWeights = (dataset: Dataset, classWeights: ClassWeights | und
 const exampleWeight = (classWeights: readonly number[] | undefined, { label, weight = 1 }: Pick<Example, 'label' | 'weight'>): number =>
   weight * (classWeights === undefined || typeof label !== 'number' ? 1 : (classWeights[label] ?? 0))
 
+/** Refuses images of which none counts, by the weights of their rows and of their classes. */
+export const checkRowWeights = (classWeights: readonly number[] | undefined, dataset: Dataset): E.Either<Failure, void> => {
+  const { examples } = dataset
+  return labelKind(dataset) === 'mask' || examples.some((example) => exampleWeight(classWeights, example) > 0)
+    ? E.right(undefined)
+    : E.left(
+        inputFailure(`the weights of all ${examples.length} training images are 0: nothing would be learnt; give one a weight above 0`)
+      )
+}
+
 /**
  * The factors of the losses of the rows of an update, so that their mean is the weighted mean
  * of the rows' losses (as in torch.nn.CrossEntropyLoss). Zero for all where no row has a weight.

@@ -21,7 +21,7 @@ import { cropCacheBytes, minExtent } from './image-loader'
 import { checkImages } from './check-images'
 import { notifyOnce } from '../images/unread'
 import { type InputChannels, findInputChannels, trainedChannels } from './input-channels'
-import { checkClassWeights, countLabelsByClass, resolveClassWeights, hasRowWeights } from './class-weights'
+import { checkClassWeights, checkRowWeights, countLabelsByClass, resolveClassWeights, hasRowWeights } from './class-weights'
 import { type CropRegions, findCropRegions } from './crop-regions'
 import { dataNotices, findAlike } from './data-notices'
 import { splitsMicroBatch } from './launched-mesh'
@@ -210,10 +210,12 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
       E.traverseArray(checkLabels(classes))(validation === undefined ? [training] : [training, validation])
     ),
     TE.bind('classWeights', ({ classes, split }) =>
-      TE.fromEither(
+      pipe(
         options.classWeights === undefined
-          ? E.right(undefined)
-          : resolveClassWeights(options.classWeights, countLabelsByClass(split.training, classes))
+          ? E.right<Failure, readonly number[] | undefined>(undefined)
+          : resolveClassWeights(options.classWeights, countLabelsByClass(split.training, classes)),
+        E.chainFirst((weights) => checkRowWeights(weights, split.training)),
+        TE.fromEither
       )
     ),
     TE.bind('looked', ({ split, unweighted }) => lookAtImages(asked, split, unweighted.graph)),

@@ -6,7 +6,7 @@ import type { Dataset } from '../../src/images/dataset'
 import { createAugmenter, colourMatrix, parseColourJitter } from '../../src/training/augmentation'
 import { splitIntoBatches } from '../../src/training/batches'
 import { parseClassWeights } from '../../src/options/class-weights'
-import { countLabelsByClass, rowWeights, resolveClassWeights } from '../../src/training/class-weights'
+import { checkRowWeights, countLabelsByClass, rowWeights, resolveClassWeights } from '../../src/training/class-weights'
 import { parseGroup } from '../../src/training/parameter-groups'
 import { parseFraction } from '../../src/options/sizes'
 import { splitForValidation, splitDataset } from '../../src/training/validation-split'
@@ -85,6 +85,12 @@ test('balanced weights are those of scikit-learn; row weights make the weighted 
   ).reduce((sum, weight, row) => sum + (weight * losses[row]!) / labels.length, 0)
   assert.ok(Math.abs(mean - (0.5 + 0.3 + 2.7 + 2) / 8) < 1e-15)
   assert.equal(rowWeights([0, 1], [{ label: 0 }, { label: 0 }]), [0, 0])
+  assert.ok(E.isRight(checkRowWeights(undefined, dataset(0, 0))))
+  assert.ok(E.isRight(checkRowWeights([0, 1], dataset(0, 1))))
+  assert.match(
+    (checkRowWeights([0, 1], dataset(0, 0)) as E.Left<{ message: string }>).left.message,
+    /^the weights of all 2 training images are 0: nothing would be learnt; give one a weight above 0$/
+  )
 })
 
 const apply = (matrix: Float32Array, colour: readonly number[]): readonly number[] =>
