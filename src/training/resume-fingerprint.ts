@@ -13,7 +13,11 @@ import type { Split } from './validation-split'
 /** Choices by the option that makes them, as texts. */
 export type ResumeFingerprint = Readonly<Record<string, string>>
 
-const words: Readonly<Record<string, string>> = { model: 'the model', layers: 'the hash of the layers', group: '--param-group' }
+const words: Readonly<Record<string, string>> = {
+  model: 'the model',
+  layers: 'the hash of the layers and the loss',
+  group: '--param-group'
+}
 
 /** A choice as sentences name it. */
 export const choiceText = (name: string): string => words[name] ?? `--${name}`

@@ -68,7 +68,8 @@ interface Matching {
 const remedyFor = ({ model, parameters, resets }: Matching, { name, shape }: Parameter, stored?: StoredTensor): string => {
   const isLast = hasPrefix(name, lastLayer(parameters))
   const otherClasses = isLast && stored !== undefined && stored.shape.slice(1).join() === shape.slice(1).join()
-  if (resets === undefined) return otherClasses ? `: give --classes ${stored.shape[0]}, or the weights of ${shape[0]} classes` : ''
+  if (resets === undefined)
+    return otherClasses ? `: give a model of ${stored.shape[0]} classes (of a built-in one by --classes), or weights of ${shape[0]}` : ''
   return isLast
     ? ': give --new-head to draw the last layer anew'
     : `: give the weights of ${model}, or --reset ${layerName(name)} to draw ${layerName(name)} anew`

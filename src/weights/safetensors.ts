@@ -119,7 +119,7 @@ export const openTensorFile = (path: string): Outcome<TensorFile> =>
     await readBytes(file, 0, prefix)
     const headerBytes = Number(prefix.readBigUInt64LE())
     if (headerBytes > Math.min(fileBytes - 8, maximumHeaderBytes))
-      return E.left(`its header claims ${headerBytes} bytes but the file has ${fileBytes}; is it a whole safetensors file?`)
+      return E.left(`its header claims ${headerBytes} bytes but the file has ${fileBytes}: it is cut, or no safetensors file`)
     const header = Buffer.alloc(headerBytes)
     await readBytes(file, 8, header)
     return pipe(

@@ -87,7 +87,7 @@ const calls: ReadonlyMap<string, (args: readonly PickleValue[]) => E.Either<stri
 
 const callGlobal = (name: string, args: readonly PickleValue[]): E.Either<string, PickleValue> =>
   calls.get(name)?.(args) ??
-  E.left(`holds a ${name}, which is code and is not run: save the weights alone, torch.save(model.state_dict(), FILE)`)
+  E.left(`holds ${name}, which is code and is not run: save the weights alone, torch.save(model.state_dict(), FILE)`)
 
 /** The keys under which trainers keep the weights of a checkpoint. */
 const nestedKeys = ['state_dict', 'model_state_dict', 'model']

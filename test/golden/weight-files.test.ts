@@ -100,7 +100,7 @@ test('a checkpoint of DataParallel: the weights are found, and what they were ca
 test('a module is code, and is not run; a file from before the zip format says how to save it again', async () => {
   assert.is(
     (await failureOf(openWeightFile(of('module.pt')))).message,
-    `${of('module.pt')}: holds a torch.nn.modules.container.Sequential, which is code and is not run: save the weights alone, torch.save(model.state_dict(), FILE)`
+    `${of('module.pt')}: holds torch.nn.modules.container.Sequential, which is code and is not run: save the weights alone, torch.save(model.state_dict(), FILE)`
   )
   assert.is(
     (await failureOf(openWeightFile(of('before-zip.pth')))).message,

@@ -69,7 +69,7 @@ test('a state of another network is still refused', async () => {
   const options = { state: at('unlike'), steps: 1 }
   await valueOf(train(training({ ...options, model: network('classifier', 'own') })))
   const { message } = await failureOf(train(training({ ...options, model: network('fc', 'own'), resume: true })))
-  assert.match(message, /the hash of the layers was \w+ in the training that it holds and is \w+ now/)
+  assert.match(message, /the hash of the layers and the loss was \w+ in the training that it holds and is \w+ now/)
 })
 
 test('weights of then are read under the names of now', async () => {

@@ -133,7 +133,7 @@ test('what does not fit names the option that draws it anew', async () => {
   const { message } = await failureOf(
     predict({ model: network('net', 2), weights: at('ten'), image: join(at('images'), 'dark', '0.png'), device: 'reference', threads: 1 })
   )
-  assert.is(message, `${ofTen}: give --classes 10, or the weights of 2 classes`)
+  assert.is(message, `${ofTen}: give a model of 10 classes (of a built-in one by --classes), or weights of 2`)
 })
 
 test('gradients too say that names are taken without what they all begin with', async () => {

@@ -101,12 +101,12 @@ const rejected: readonly (readonly [name: string, file: () => Buffer, sentence: 
   [
     'a call of the system',
     () => of(`\x80\x02cposix\nsystem\n${tuple(text('touch x'))}R.`),
-    /: holds a posix\.system, which is code and is not run/
+    /: holds posix\.system, which is code and is not run/
   ],
   [
     'a call by name from the stack',
     () => of(`\x80\x04${text('builtins')}${text('eval')}\x93${tuple(text('1'))}R.`),
-    /: holds a builtins\.eval, /
+    /: holds builtins\.eval, /
   ],
   ['an object', () => of(dict(text('a'), 'cargparse\nNamespace\n)\x81')), code],
   ['an opcode that looks up an extension', () => of('\x80\x02\x82\x01.'), /its pickle has the opcode 0x82, which no plain tensors need$/],
