@@ -182,6 +182,12 @@ const isNegative = (value: number | undefined): boolean => value !== undefined &
 const firstAndLast = (names: readonly string[]): string =>
   names.length === 0 ? 'there is none' : `the first is ${names[0]}, the last ${names[names.length - 1]}`
 
+/** The name that a prefix is the beginning of, where it ends within a part, as layer of layer1. */
+const wholeParts = (names: readonly string[], { prefix }: ParameterGroup): string => {
+  const near = names.find((name) => name.startsWith(prefix))
+  return near === undefined ? '' : `: take whole parts of a name, such as ${near.split('.', prefix.split('.').length).join('.')}`
+}
+
 /** Why ranks cannot share the images of a graph, or their rows; undefined where they can. */
 const reasonAgainstShard = (graph: Graph, shard: Shard): string | undefined => {
   const { nodes, input } = graph
@@ -217,7 +223,7 @@ const reasonAgainst = (graph: Graph, objective: Objective): string | undefined =
     return `rows are not weighted in the loss ${loss.op}; leave out the weights`
   const unmatched = groups.find((group) => !names.some((name) => matches(name)(group)))
   if (unmatched !== undefined)
-    return `no parameter's name starts with ${unmatched.prefix}, as a parameter group asks; ${firstAndLast(names)}`
+    return `no layer or parameter is called ${unmatched.prefix}, as ${unmatched.frozen === true ? 'what is frozen' : 'a parameter group'} asks${wholeParts(names, unmatched)}; ${firstAndLast(names)}`
   const negative = groups.find(({ rate, weightDecay }) => isNegative(rate) || isNegative(weightDecay))
   if (negative !== undefined)
     return `the parameter group ${negative.prefix === '' ? 'of all' : negative.prefix} has a rate of ${negative.rate ?? 1} and a weight decay of ${negative.weightDecay ?? objective.optimizer.weightDecay}; take numbers from 0 upwards`

@@ -203,7 +203,7 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
     2,
     /^--precision float64: the cpu device computes in float32 or bf16/
   ],
-  ['a profile with a prefix that no parameter has', ['profile', smallModel, '--freeze', 'head'], 2, /no parameter's name starts with head/],
+  ['a profile with a prefix that no parameter has', ['profile', smallModel, '--freeze', 'head'], 2, /no layer or parameter is called head/],
   ['momentum with adam', ['plan', smallModel, '--optimizer', 'adam', '--momentum', '0.9'], 2, /^optimizer: momentum belongs to sgd/],
   ['no data', ['train', 'vgg16'], 2, /^required option '--data <path>' not specified/],
   ['data that are absent', train('nowhere.csv'), 2, /^--data .*nowhere\.csv does not exist/],

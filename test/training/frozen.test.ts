@@ -118,7 +118,12 @@ const refusals: readonly (readonly [string, Objective, string])[] = [
         { prefix: 'feature', rate: 2 }
       ]
     },
-    "vgg16: no parameter's name starts with features.4, as a parameter group asks; the first is features.0.weight, the last classifier.bias."
+    'vgg16: no layer or parameter is called features.4, as what is frozen asks; the first is features.0.weight, the last classifier.bias.'
+  ],
+  [
+    'the beginning of a name',
+    { kind: 'train', optimizer, groups: [{ prefix: 'feature', rate: 2 }] },
+    'vgg16: no layer or parameter is called feature, as a parameter group asks: take whole parts of a name, such as features; the first is features.0.weight, the last classifier.bias.'
   ],
   [
     'half a micro-batch',
