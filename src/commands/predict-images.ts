@@ -6,7 +6,7 @@ import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { namedPaths } from '../files/paths'
 import { imageNotices } from '../images/image-notices'
-import { openImage } from '../images/image-source'
+import { type ImageSource, openImage } from '../images/image-source'
 import { checkDiskSpace } from '../images/mapped-image-file'
 import { mostMaskBytes } from '../images/masks'
 import { type Extent2, extentText } from '../images/resolution'
@@ -16,7 +16,7 @@ import { pickWatching } from '../plans/watching'
 import { type Predictions, type UsedByImages, addUsage, gatherPredictions, gatherWork } from './gather-predictions'
 import { windowHostBytes } from '../predicting/input'
 import { type ListedImage, listImages } from '../predicting/listed-images'
-import { type PlannedPrediction, planForward, planPrediction, planScores } from '../predicting/plan-images'
+import { type PlannedPrediction, forwardGraph, planForward, planPrediction, planScores } from '../predicting/plan-images'
 import { countPredictedClasses, makePixelScores } from '../predicting/pixel-scores'
 import { type PredictedKind, predictedKind, makePrediction } from '../predicting/prediction'
 import { type Wanted, checkFormats, checkKind, checkResultNames, checkResultPaths, listResultFiles } from '../predicting/result-files'
@@ -120,6 +120,22 @@ interface Run extends PreparedPrediction {
   readonly progress: Progress
 }
 
+/** Refuses, before kernels are measured, what the model cannot predict, or not as is asked for. */
+const checkPrediction = ({ options, wanted, setup, trained, loss }: Run, first: ImageSource): E.Either<Failure, void> =>
+  pipe(
+    sourceFor(options, trained, first),
+    E.chain((source) => forwardGraph(setup, { ...first.header, channels: first.channels }, source)),
+    E.fold(
+      // The plan says why there is none, and may be made by windows.
+      () => E.right(undefined),
+      (graph) =>
+        pipe(
+          predictedKind(graph, loss),
+          E.chain((kind) => checkKind(wanted, graph.model, kind))
+        )
+    )
+  )
+
 /** Images of one extent, by one plan. */
 const predictAlike = (run: Run, images: readonly Job[]): Outcome<unknown> => {
   const { options, wanted, setup, weights, reading, trained, loss, progress } = run
@@ -128,7 +144,7 @@ const predictAlike = (run: Run, images: readonly Job[]): Outcome<unknown> => {
   const extent = { height, width, channels: first.channels }
   const skipOne = skip(options, progress)
   const hasProbabilities = options.probabilities !== undefined
-  return pipe(
+  const planning = pipe(
     TE.fromEither(sourceFor(options, trained, first)),
     TE.bindTo('source'),
     TE.chain(({ source }) => planPrediction(hasProbabilities ? planScores : planForward, setup, extent, source, pickWatching(options))),
@@ -137,7 +153,11 @@ const predictAlike = (run: Run, images: readonly Job[]): Outcome<unknown> => {
       TE.map((): E.Either<Failure, PlannedPrediction> => E.left(failure))(
         TE.traverseSeqArray((image: Job) => skipOne(image, failure))(images)
       )
-    ),
+    )
+  )
+  return pipe(
+    TE.fromEither(checkPrediction(run, first)),
+    TE.chain(() => planning),
     TE.chain(
       E.fold(
         () => TE.right<Failure, unknown>(undefined),

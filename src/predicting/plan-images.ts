@@ -63,7 +63,7 @@ export const planScores = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, 
 }
 
 /** The graph of a forward pass over such an image, which says what the model predicts. */
-const forwardGraph = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, source: Source): E.Either<Failure, Graph> =>
+export const forwardGraph = (setup: RunnableSetup, extent: Omit<Input, 'pixels'>, source: Source): E.Either<Failure, Graph> =>
   E.map(({ graph }: { readonly graph: Graph }) => graph)(buildSetupGraph(setupFor(setup, extent), evaluation, source))
 
 /** What predicts images of one extent, and the graph of what the model predicts of them. */
