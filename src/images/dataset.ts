@@ -76,11 +76,12 @@ export const checkLabels =
     if (wrong === undefined) return E.right(dataset)
     const range = `out of range: the model's classes are 0 to ${classes - 1}`
     const { origin, label } = wrong
+    const ofOne = (remedy: string): string => (classes === 1 ? `; end the model in a score a class, or ${remedy}` : '')
     return E.left(
       inputFailure(
         isMask(label)
-          ? `${origin}: the mask ${label.path} holds the class ${largestClass(label)}, ${range}, and ${ignoredLabel} is ignored`
-          : `${origin}: the label ${largestLabel(label)} is ${range}`
+          ? `${origin}: the mask ${label.path} holds the class ${largestClass(label)}, ${range}, and ${ignoredLabel} is ignored${ofOne('give --loss binary-cross-entropy, by which one score tells 1 from 0')}`
+          : `${origin}: the label ${largestLabel(label)} is ${range}${ofOne('name the column class:NAME in place of label and give --loss binary-cross-entropy')}`
       )
     )
   }

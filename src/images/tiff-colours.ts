@@ -38,9 +38,12 @@ export const findDecoderFault = ({ compression, isPlanar, tile, channels }: Tiff
   return isPlanar && tile !== undefined && channels > 1 ? 'has tiles of its own for each colour, which are not read as colours' : undefined
 }
 
+/** White as zero, or by a palette: what is stored is not what is seen. */
+const isDrawnOtherwise = (photometric: number | undefined): boolean => photometric === 0 || photometric === 3
+
 /** What to do about it: bands are read by another decoder. */
-export const decoderRemedy = ({ compression, channels }: TiffDirectory): string =>
-  bandMethods.includes(compression)
+export const decoderRemedy = ({ compression, channels, photometric }: TiffDirectory): string =>
+  bandMethods.includes(compression) && !isDrawnOtherwise(photometric)
     ? `give --bands ${channels === 1 ? '1,1,1' : '1,2,3'}, or store it with deflate, LZW or JPEG, colours together`
     : 'store it with deflate, LZW or JPEG'
 

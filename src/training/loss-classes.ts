@@ -56,7 +56,7 @@ export const countLossClasses = (graph: Graph, { training }: Split, names: reado
   if ((kind === undefined || kind === 'class') && hasTarget(loss, 'values'))
     return E.left(
       inputFailure(
-        `the loss of ${model} compares numbers, and the images have a class each: leave that loss out, or give numbers (docs/labels.md)`
+        `the loss of ${model} compares numbers, and the images have a class each: leave that loss out, or give numbers, in columns value or class:NAME (docs/labels.md)`
       )
     )
   const [wanted, isThere] = requiredEnd(kind, loss, training)

@@ -396,6 +396,9 @@ test('values that would be read as other ones, or by no decoder, are refused by 
       new RegExp(`method\\.tif is compressed by (zstd|LZMA), of which 8-bit grey and colours are not read: ${remedy}$`)
     )
   }
+  // Of a palette, bands would be places in it.
+  write('method.tif', 'uint8', 1, { compression: 50000, photometric: 3 })
+  assert.match((await failureOf(openImage(at('method.tif')))).message, /are not read: store it with deflate, LZW or JPEG$/)
   write('planar.tif', 'uint8', 3, { tags: [[284, 3, [2]]] })
   assert.match(
     (await failureOf(openImage(at('planar.tif')))).message,

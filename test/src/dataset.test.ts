@@ -109,6 +109,10 @@ test('labels must fit the classes', async () => {
   const refused = checkLabels(5)(dataset)
   assert.ok(E.isLeft(refused))
   assert.match(refused.left.message, /line 2: the label 5 is out of range: the model's classes are 0 to 4$/)
+  assert.match(
+    (checkLabels(1)(dataset) as E.Left<{ message: string }>).left.message,
+    /classes are 0 to 0; end the model in a score a class, or name the column class:NAME in place of label and give --loss binary-cross-entropy$/
+  )
 })
 
 /** Of an image in memory. */

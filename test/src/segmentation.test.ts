@@ -133,6 +133,11 @@ test('refuses masks of another size, of colours, of no PNG, and classes that the
     (refused as { readonly left: { readonly message: string } }).left.message,
     /data\.csv line 2: the mask .*0\.mask\.png holds the class 2, out of range: the model's classes are 0 to 1, and 255 is ignored$/
   )
+  const ofOne = checkLabels(1)(await valueOf(readDataset(at('data.csv'))))
+  assert.match(
+    (ofOne as { readonly left: { readonly message: string } }).left.message,
+    /and 255 is ignored; end the model in a score a class, or give --loss binary-cross-entropy, by which one score tells 1 from 0$/
+  )
 })
 
 test('a crop of a mask is flipped, then turned counter-clockwise', () => {

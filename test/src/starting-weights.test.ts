@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, globalAvgPool, linear, model, named, relu, seq } from '../../dsl'
+import { conv2d, flatten, globalAvgPool, linear, model, named, relu, seq } from '../../dsl'
 import { type StartingWeights, type TrainOptions, gradients, predict, train, writeTensorFile } from '../../src'
 import type { TensorData } from '../../src/weights/safetensors'
 import { compiledCommand } from './compiled-command'
@@ -134,6 +134,25 @@ test('what does not fit names the option that draws it anew', async () => {
     predict({ model: network('net', 2), weights: at('ten'), image: join(at('images'), 'dark', '0.png'), device: 'reference', threads: 1 })
   )
   assert.is(message, `${ofTen}: give a model of 10 classes (of a built-in one by --classes), or weights of 2`)
+})
+
+test('where flatten makes the weights one size of images, prediction of another says so', async () => {
+  const flat = model({ name: 'flat', layers: [conv2d({ out: 2, k: 1 }), flatten, linear({ out: 2 })] })
+  await valueOf(
+    writeTensorFile(at('flat'), [
+      tensor('0.weight', [2, 3, 1, 1]),
+      tensor('0.bias', [2]),
+      tensor('2.weight', [2, 8]),
+      tensor('2.bias', [2])
+    ])
+  )
+  const { message } = await failureOf(
+    predict({ model: flat, weights: at('flat'), image: join(at('images'), 'dark', '0.png'), device: 'reference', threads: 1 })
+  )
+  assert.match(
+    message,
+    /: 2\.weight is \[2, 8\] where flat needs \[2, \d+\]: behind flatten the size of the image counts; give one of the size of the training, or take a model that pools$/
+  )
 })
 
 test('gradients too say that names are taken without what they all begin with', async () => {

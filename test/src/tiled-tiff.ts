@@ -27,6 +27,8 @@ export interface TiledTiffOptions {
   /** Resolution in pixels a centimetre. */
   readonly perCentimetre?: number
   readonly compression?: number
+  /** RGB of three channels where absent, else black as zero. */
+  readonly photometric?: number
   /** What stands in the first page beside. */
   readonly tags?: readonly Field[]
   /** Each tile as it is stored; as it is where absent. */
@@ -74,7 +76,7 @@ export const writeTiledPages = (
   options: Omit<TiledTiffOptions, 'isBelow'>
 ): void => {
   const { tile, channels, isBig = false, description, perCentimetre, compression = 1, elementType = 'uint8' } = options
-  const { compress = (bytes) => bytes, tags = [] } = options
+  const { compress = (bytes) => bytes, photometric = channels === 3 ? 2 : 1, tags = [] } = options
   const [format, { BYTES_PER_ELEMENT: bytes }] = sampleTypes[elementType]
   const bits = 8 * bytes
   const pixelBytes = (channels * bits) / 8
@@ -102,7 +104,7 @@ export const writeTiledPages = (
       [257, 4, [height]],
       [258, 3, Array<number>(channels).fill(bits)],
       [259, 3, [compression]],
-      [262, 3, [channels === 3 ? 2 : 1]],
+      [262, 3, [photometric]],
       text === undefined ? undefined : [270, 2, [...Buffer.from(`${text}\0`, 'utf8')]],
       isStrip ? [273, offsetType, places] : undefined,
       [277, 3, [channels]],
