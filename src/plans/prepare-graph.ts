@@ -4,7 +4,7 @@ import type { Objective, Source } from '../../staging'
 import type { Outcome } from '../failure'
 import { measureFirst } from './measure-first'
 import { type SharingRanks, onRanks } from './fastest-mesh'
-import { type SetupGraph, buildSetupGraph } from './plan-network'
+import { type SetupGraph, buildSetupGraph, nameFittingSides } from './plan-network'
 import type { Setup } from './setup'
 import { type Watching, pickWatching } from './watching'
 
@@ -17,6 +17,7 @@ export const prepareGraph = (setup: Setup, objective: Objective, source: Source,
   const watching = pickWatching(options)
   return pipe(
     TE.fromEither(buildSetupGraph(setup, objective, source)),
+    TE.mapLeft(nameFittingSides(setup, objective, source)),
     TE.chainEitherK((built) => onRanks(built, options, watching)),
     TE.chainFirst((built) => measureFirst(built, watching))
   )

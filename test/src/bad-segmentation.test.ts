@@ -78,6 +78,16 @@ const cases: readonly (readonly [name: string, args: readonly string[], sentence
     /^--class-weights balanced: no pixel of the training masks counts: leave it out, or label some\.$/
   ],
   [
+    'sides that poolings do not divide',
+    ['plan', 'unet', '--input', '1x3x40x56'],
+    /^unet on 1x3x40x56: concat: the branches differ, 1x512x5x7 and 1x512x4x6; take sides that its poolings divide, such as 32x48\.$/
+  ],
+  [
+    'a crop that poolings do not divide',
+    ['train', 'unet', '--data', at('right.csv'), '--crop', '40x56'],
+    /^unet on 1x3x40x56: concat: the branches differ, 1x512x5x7 and 1x512x4x6; take sides that its poolings divide, such as 32x48\.$/
+  ],
+  [
     'class weights that are all zero',
     train('unet', 'right.csv', '--class-weights', '0,0'),
     /^--class-weights are all 0: nothing would be learnt\.$/
