@@ -17,6 +17,9 @@ interface StepMetrics {
   readonly gradientNorm?: number
 }
 
+/** What the file holds of a step, or of a validation after it. */
+export type WrittenLine = StepMetrics | { readonly step: number; readonly validation: Omit<Validation, 'step'> }
+
 /**
  * JSON lines: one object a step, and one `{step, validation: {loss, …}}` a validation, with
  * the measures of such labels by their names.
@@ -58,6 +61,7 @@ const isTorn = (text: string): boolean => text.startsWith(beginning) || beginnin
 
 /** The part of a metrics file that goes on with a training. */
 interface Kept {
+  readonly lines: readonly Line[]
   /** Bytes of the leading lines that are complete and belong to the steps so far. */
   readonly bytes: number
   /**
@@ -77,9 +81,17 @@ const findKept = (text: string, { steps, loss }: MetricsOptions): Kept | undefin
   const end = lines.findIndex((line) => !isOfThis(line))
   const kept = end === -1 ? lines.length : end
   return {
+    lines: lines.slice(0, kept).flatMap((line) => line ?? []),
     bytes: texts.slice(0, kept).reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0),
     isAll: isTorn(torn) && lines.slice(kept).every((line) => line !== undefined && line.step > steps)
   }
+}
+
+/** Those of the last step's lines that are not there, where all before them are. */
+const findMissing = (kept: readonly Line[], { steps, last = [] }: MetricsOptions): readonly WrittenLine[] => {
+  const end = kept.at(-1)?.step
+  const isThere = (line: WrittenLine): boolean => kept.some((one) => one.step === line.step && 'validation' in one === 'validation' in line)
+  return end === undefined || end < steps - 1 ? [] : last.filter((line) => !isThere(line))
 }
 
 const write = async (file: FileHandle, value: object): Promise<void> => file.writeFile(`${JSON.stringify(value)}\n`)
@@ -109,6 +121,8 @@ interface MetricsOptions {
    * training's.
    */
   readonly loss?: readonly number[]
+  /** The lines of the last of these steps, which a full disk may have torn. */
+  readonly last?: readonly WrittenLine[]
   readonly notice?: (sentence: string) => void
 }
 
@@ -140,6 +154,7 @@ const truncateToKept = async (file: FileHandle, options: MetricsOptions): Promis
     )
   }
   await file.truncate(steps === 0 ? 0 : kept.bytes)
+  for (const line of findMissing(kept.lines, options)) await write(file, line)
   return 'cut'
 }
 

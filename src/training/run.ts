@@ -25,9 +25,10 @@ import type { Metadata } from '../weights/safetensors'
 import { getLossFormula } from '../running/score-kind'
 import { type TrainedRecord, type TrainingRun, runUpdates } from './loop'
 import { type LossWeights, combineLossWeights, lossWeightsByRow, lossWeightsByTarget, uniformLossWeights } from './loss-weights'
-import { type MetricsFile, openMetrics } from './metrics-file'
+import { learningRate } from './learning-rate'
+import { type MetricsFile, type WrittenLine, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from './prepare'
-import { type GrowingRecord, emptyRecord } from './record'
+import { type GrowingRecord, type TrainingRecord, emptyRecord } from './record'
 import type { TrainingRequest } from './request'
 import { saveTogether } from './save-together'
 import { type StateWriter, createStateWriter } from './state-writer'
@@ -257,11 +258,27 @@ const trainOn =
     return () => withMore(run)().finally(() => signal?.removeEventListener('abort', stop))
   }
 
-const withMetrics = <A>({ request, state }: PreparedTraining, use: (metrics: MetricsFile | undefined) => Outcome<A>): Outcome<A> => {
+/** The lines of the last step of a record, as the metrics have them. */
+const lastLines = (
+  { loss, stepMs, validations }: TrainingRecord,
+  { request: { options, learningRate: base }, steps }: PreparedTraining
+): readonly WrittenLine[] => {
+  const step = loss.length
+  if (step === 0) return []
+  const rate = learningRate(options.schedule, base, step - 1, steps, options.warmup)
+  return [
+    { step, loss: loss[step - 1]!, learningRate: rate, milliseconds: stepMs[step - 1]! },
+    ...validations.flatMap(({ step: after, ...validation }) => (after === step ? [{ step, validation }] : []))
+  ]
+}
+
+const withMetrics = <A>(prepared: PreparedTraining, use: (metrics: MetricsFile | undefined) => Outcome<A>): Outcome<A> => {
+  const { request, state } = prepared
   const { metrics: path } = request.options
   if (path === undefined) return use(undefined)
-  const { loss } = state?.record ?? emptyRecord
-  const opening = openMetrics({ path, steps: loss.length, loss, notice: request.notify })
+  const record = state?.record ?? emptyRecord
+  const { loss } = record
+  const opening = openMetrics({ path, steps: loss.length, loss, last: lastLines(record, prepared), notice: request.notify })
   return withResource(opening, use, (metrics) => metrics.close())
 }
 

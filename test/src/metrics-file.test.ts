@@ -69,6 +69,25 @@ test('where training goes on, a file that holds more than its metrics is set asi
   }
 })
 
+test('where training goes on, lines of its last step that a full disk has torn are written anew', async () => {
+  const text = (...values: readonly unknown[]): string => values.map((value) => `${JSON.stringify(value)}\n`).join('')
+  const last = [step(2), { step: 2, validation: { loss: 0.5, accuracy: 0.75 } }] as const
+  for (const [held, kept] of [
+    [`${text(step(1))}{"step":2,"lo`, text(step(1), ...last)],
+    [`${text(step(1), step(2))}{"st`, text(step(1), ...last)],
+    [text(step(1), ...last, step(3)), text(step(1), ...last)],
+    ['', '']
+  ] as const) {
+    writeFileSync(path, held)
+    await (await valueOf(openMetrics({ path, steps: 2, loss: [1, 0.5], last }))).close()
+    assert.is(readFileSync(path, 'utf8'), kept)
+  }
+  // Who has left out steps before has told no one of the last either.
+  writeFileSync(path, text(step(1)))
+  await (await valueOf(openMetrics({ path, steps: 3, last: [step(3)] }))).close()
+  assert.is(readFileSync(path, 'utf8'), text(step(1)))
+})
+
 test('a file of something else is not emptied', async () => {
   for (const text of ['path,label\na.png,0\n', 'notes', '{"name":"tilefold"}\n']) {
     writeFileSync(path, text)
