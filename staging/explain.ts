@@ -88,8 +88,8 @@ export interface Explanation extends PredictedPlan {
   readonly smaller: OtherBudget | undefined
   readonly segments: readonly SegmentCost[]
   /**
-   * How long computing waits for tensors to leave for the host or to come back, in all
-   * micro-batches of a step.
+   * How long computing waits for tensors, optimizer state and weights to leave for the host or to
+   * come back, in all micro-batches of a step.
    */
   readonly waitingMilliseconds: number
 }
@@ -98,7 +98,8 @@ const gradientKinds: readonly BufferIdentity['kind'][] = ['gradient', 'tile-grad
 
 const bufferKind = ({ identity: { kind }, role }: Buffer): LiveBytes['what'] => {
   if (gradientKinds.includes(kind)) return 'gradients of parameters'
-  if (role === 'persistent') return kind === 'parameter' ? 'parameters' : 'optimizer state'
+  if (kind === 'parameter' || kind === 'loaded-weights') return 'parameters'
+  if (role === 'persistent' || kind === 'loaded-state') return 'optimizer state'
   return kind === 'scratch' ? 'workspace' : 'tensors'
 }
 
@@ -107,7 +108,7 @@ const listLive = (graph: Graph, buffers: readonly Buffer[]): readonly LiveBytes[
   const groups = new Map<string, LiveBytes>()
   for (const buffer of buffers) {
     const what = bufferKind(buffer)
-    const owner = buffer.role === 'persistent' ? undefined : layer(buffer.identity)
+    const owner = what === 'parameters' || what === 'optimizer state' ? undefined : layer(buffer.identity)
     const key = `${what} ${owner ?? ''}`
     const group = groups.get(key) ?? { what, ...(owner === undefined ? {} : { layer: owner }), bytes: 0, largest: '', largestBytes: 0 }
     const largest = buffer.bytes > group.largestBytes ? { largest: bufferText(buffer.identity), largestBytes: buffer.bytes } : {}
@@ -227,7 +228,8 @@ export const explainGraph = (graph: Graph, request: PlanRequest, within?: Within
     decideGraph(graph, request),
     E.map((decision): Explanation => {
       const { graph, device, chosen, search } = decision
-      const { segments, swapSchedule = [] } = chosen.plan
+      const { swapSchedule = [], offloadOptimizer, offloadWeights, ...staying } = chosen.plan
+      const moves = swapSchedule.length > 0 || offloadOptimizer !== undefined || offloadWeights !== undefined
       const live = listLive(chosen.graph, chosen.liveAtPeak())
       const times = makeSegmentTimer(decision)
       const budget = decision.budget ?? Infinity
@@ -243,9 +245,8 @@ export const explainGraph = (graph: Graph, request: PlanRequest, within?: Within
         larger,
         recommended: steepest(larger, budget),
         smaller: others && smallerThan(chosen, others),
-        segments: segments.map((segment, place) => computeCost(times(place), segment.to === chosen.graph.nodes.length, segment)),
-        waitingMilliseconds:
-          swapSchedule.length === 0 ? 0 : chosen.milliseconds() - lower(graph, { ...chosen.plan, swapSchedule: [] }, device).milliseconds()
+        segments: staying.segments.map((segment, place) => computeCost(times(place), segment.to === chosen.graph.nodes.length, segment)),
+        waitingMilliseconds: moves ? chosen.milliseconds() - lower(graph, staying, device).milliseconds() : 0
       }
     })
   )

@@ -9,6 +9,7 @@ import {
   buildRequestGraph,
   checkPlanFile,
   decodeDeviceFile,
+  explainModel,
   type DescribedDevice,
   fileModel,
   stage,
@@ -132,6 +133,16 @@ test('a plan file holds the decisions, and they are refused where ranks have sli
     const ranks = stage({ ...request, strategy: 'auto', given, objective: { ...training, accumulate: 2, ranks: 2 } })
     assert.ok(E.isLeft(ranks) && ranks.left.message.includes(`leave out ${name}`))
   }
+})
+
+test('an explanation counts what came among weights and state, and tells how long computing waits for them', () => {
+  const found = must(explainModel({ ...request, strategy: 'auto', budget: shareOfPlain(leastShare), hostBudget: { bytes: unlimited } }))
+  assert.ok(found.plan.offloadWeights !== undefined && found.waitingMilliseconds > 0)
+  const { offloadOptimizer: _, offloadWeights: _weights, swapSchedule: _swaps, ...staying } = found.plan
+  const resident = must(stage({ ...request, strategy: 'auto', given: staying })).predicted
+  assert.is(found.waitingMilliseconds, found.predicted.stepMilliseconds - resident.stepMilliseconds)
+  assert.match(found.live.find(({ what }) => what === 'parameters')!.largest, /^loaded /)
+  assert.ok(found.live.every(({ what, largest }) => what === 'parameters' || what === 'optimizer state' || !largest.startsWith('loaded')))
 })
 
 /** Of a built-in network at 512 pixels a side, in 30 % of plain: its time over the bound. */
