@@ -11,8 +11,8 @@ namespace {
 // The padding before serves on both sides where windows that reach further over the end are none
 // the more. Elsewhere the copy is padded (of a rotated convolution it may begin inside the tensor),
 // and ends where the last window does.
-SourceAxis axisOf(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
-                  std::int64_t padBefore) {
+SourceAxis descriptorAxis(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
+                          std::int64_t padBefore) {
   const std::int64_t reach = (kernel - 1) * dilation + 1, slack = in + 2 * padBefore - reach;
   if (padBefore >= 0 && slack >= 0 && slack / stride + 1 == out) return {in, padBefore, padBefore, 0};
   return {(out - 1) * stride + reach, 0, 0, padBefore};
@@ -47,7 +47,7 @@ cudnn::MathType mathOf(const Context& context) {
 }  // namespace
 
 ConvolutionDescriptors::ConvolutionDescriptors(const Convolution& c, const Context& context) {
-  const auto [rows, columns, copy] = sourceOf(c, axisOf);
+  const auto [rows, columns, copy] = sourceOf(c, descriptorAxis);
   copy_ = copy;
   extents("source", c.batch, c.inChannels, c.inHeight, c.inWidth);
   const auto source = extents("padded source", c.batch, c.inChannels, rows.extent, columns.extent);

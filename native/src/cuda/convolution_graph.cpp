@@ -19,7 +19,8 @@ constexpr std::size_t mostKnobs = 64, mostNotes = 32;
 
 // Windows that leave rows at the end unread, a stride or more, or that begin inside the tensor,
 // read a copy that ends where the last window does.
-SourceAxis axisOf(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t before) {
+SourceAxis graphAxis(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
+                     std::int64_t before) {
   const std::int64_t needed = (out - 1) * stride + (kernel - 1) * dilation + 1, after = needed - in - before;
   if (before >= 0 && after > -stride) return {in, before, std::max<std::int64_t>(after, 0), 0};
   return {needed, 0, 0, before};
@@ -103,7 +104,7 @@ void EnginePlan::launch(const Libraries& libraries, const ConvolutionTensors& te
 }
 
 ConvolutionGraph::ConvolutionGraph(KernelKind kind, const Convolution& c, const Context& context) : context_(context) {
-  const auto [rows, columns, copy] = sourceOf(c, axisOf);
+  const auto [rows, columns, copy] = sourceOf(c, graphAxis);
   copy_ = copy;
   if (copy_) requireSmall(*copy_);
 

@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::microseconds sleeps{50};
+constexpr std::chrono::microseconds pollsEvery{50};
 // What others may take to come to their end, before this rank ends by itself.
 constexpr std::chrono::seconds mostToFinish{10};
 // Since when calls may return before all ranks have come.
@@ -39,7 +39,7 @@ class NcclExchange : public RankExchange {
     nccl::Result state = api_.ncclCommFinalize(communicator_);
     const Clock::time_point begun = Clock::now();
     while (state == nccl::Result::inProgress && Clock::now() - begun < mostToFinish) {
-      std::this_thread::sleep_for(sleeps);
+      std::this_thread::sleep_for(pollsEvery);
       if (api_.ncclCommGetAsyncError(communicator_, &state) != nccl::Result::success) break;
     }
     if (state == nccl::Result::success)
@@ -96,7 +96,7 @@ class NcclExchange : public RankExchange {
       note(result, call);
       if (result != nccl::Result::inProgress) return true;
       if (!goesOn(call, begun, progress)) return false;
-      std::this_thread::sleep_for(sleeps);
+      std::this_thread::sleep_for(pollsEvery);
       note(api_.ncclCommGetAsyncError(communicator_, &result), "ncclCommGetAsyncError");
     }
   }
