@@ -159,14 +159,17 @@ const check = (name, command, args) => ({
 const threadsOf = (file) =>
   /\b(localNetworks|rank-trainings|run-ranks|run-shards)\b/.test(readFileSync(join(root, file), 'utf8')) ? { UV_THREADPOOL_SIZE: '32' } : {}
 
-/** MiB: plans make much that is soon left, of which a fifth of the time went where V8 has 16. */
-const youngest = ['--max-semi-space-size=64', '--min-semi-space-size=64']
+/**
+ * MiB: plans make much that is soon left, of which a fifth of the time went where V8 has 16. Threads
+ * that collect beside each other would take the time of other tests, and more of it.
+ */
+const collection = ['--max-semi-space-size=64', '--min-semi-space-size=64', '--single-threaded-gc']
 
 /** A uvu file in a process of its own, so that a crash in native code is one failure. */
 const suite = (file) => ({
   name: file,
   run: async () => {
-    const { status, output, cpuSeconds } = await run(process.execPath, [...youngest, '-r', './test/transpile.js', file], threadsOf(file))
+    const { status, output, cpuSeconds } = await run(process.execPath, [...collection, '-r', './test/transpile.js', file], threadsOf(file))
     const count = (label) => Number(new RegExp(`^ {2}${label}: +(\\d+)`, 'm').exec(output)?.[1] ?? 0)
     const [total, passed, skipped] = [count('Total'), count('Passed'), count('Skipped')]
     const nothingRan = total + skipped === 0 && options.name === ''

@@ -12,13 +12,14 @@ namespace tilefold::emulated {
 
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
+unsigned barriersPassed = 0;
 
 namespace {
 
 // A thread that waits at a barrier, on the fiber that it runs on.
 struct Waiting {
   Fiber* fiber;
-  unsigned thread;
+  uint3 thread;
 };
 
 // One block's threads. Threads that meet no barrier run one after another on the same fiber: a
@@ -35,6 +36,7 @@ class Block {
     while (!waiting_.empty()) {
       diverged = diverged || waiting_.size() != threads_;
       going_.swap(waiting_);
+      ++barriersPassed;
       if (order() % 2 == 0) std::reverse(going_.begin(), going_.end());
       following()->resume();
     }
@@ -43,17 +45,12 @@ class Block {
 
   void wait() {
     if (Fiber::running() == nullptr) throw std::logic_error("a barrier outside of a kernel");
-    waiting_.push_back({Fiber::running(), thread_});
+    waiting_.push_back({Fiber::running(), threadIdx});
     leave();
   }
 
  private:
   static void work();
-
-  void choose(unsigned thread) {
-    thread_ = thread;
-    threadIdx = {thread % blockDim.x, thread / blockDim.x % blockDim.y, thread / blockDim.x / blockDim.y};
-  }
 
   // Whose turn it is: of those that a barrier let go on, from the last, or of those that have not
   // begun; null where all wait or have ended.
@@ -61,7 +58,7 @@ class Block {
     if (!going_.empty()) {
       const Waiting one = going_.back();
       going_.pop_back();
-      choose(one.thread);
+      threadIdx = one.thread;
       return one.fiber;
     }
     return started_ < threads_ ? &idle() : nullptr;
@@ -87,7 +84,7 @@ class Block {
   }
 
   const std::function<void()>* body_ = nullptr;
-  unsigned threads_ = 0, started_ = 0, thread_ = 0;
+  unsigned threads_ = 0, started_ = 0;
   bool backward_ = false;
   std::vector<Waiting> waiting_, going_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
@@ -97,8 +94,8 @@ class Block {
 void Block::work() {
   while (true) {
     while (block.started_ < block.threads_) {
-      const unsigned number = block.started_++;
-      block.choose(block.backward_ ? block.threads_ - 1 - number : number);
+      const unsigned number = block.started_++, thread = block.backward_ ? block.threads_ - 1 - number : number;
+      threadIdx = {thread % blockDim.x, thread / blockDim.x % blockDim.y, thread / blockDim.x / blockDim.y};
       (*block.body_)();
     }
     block.idle_.push_back(Fiber::running());

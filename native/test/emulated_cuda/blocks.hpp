@@ -10,6 +10,8 @@ namespace tilefold::emulated {
 // Of the thread that runs.
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
+// The same for all threads of a block between two barriers.
+extern unsigned barriersPassed;
 
 // Waits for the other threads of the block.
 void barrier();

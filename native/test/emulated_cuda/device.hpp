@@ -33,15 +33,15 @@ inline void __threadfence() {}
 // All threads of a block take part, as of a barrier.
 inline void __syncwarp() { __syncthreads(); }
 
-// Between threads of a warp; here all threads of a block take part, as of a barrier.
+// Between threads of a warp; here all threads of a block take part, as of a barrier. Behind it the
+// next values are others', so that a second one is not needed before they are written.
 template <class T>
 T __shfl_xor_sync(unsigned, T value, int mask) {
-  static T values[1024];
+  static T all[2][1024];
+  T(&values)[1024] = all[tilefold::emulated::barriersPassed % 2];
   values[threadIdx.x] = value;
   __syncthreads();
-  const T other = values[threadIdx.x ^ static_cast<unsigned>(mask)];
-  __syncthreads();
-  return other;
+  return values[threadIdx.x ^ static_cast<unsigned>(mask)];
 }
 
 // A thread is interrupted at barriers alone, so nothing comes between reading and writing.
