@@ -160,8 +160,8 @@ const threadsOf = (file) =>
   /\b(localNetworks|rank-trainings|run-ranks|run-shards)\b/.test(readFileSync(join(root, file), 'utf8')) ? { UV_THREADPOOL_SIZE: '32' } : {}
 
 /**
- * MiB: plans make much that is soon left, of which a fifth of the time went where V8 has 16. Threads
- * that collect beside each other would take the time of other tests, and more of it.
+ * MiB: plans make much that is soon left, of which a fifth of the time went where V8 has 16.
+ * Several threads that collect would take the cores of other tests.
  */
 const collection = ['--max-semi-space-size=64', '--min-semi-space-size=64', '--single-threaded-gc']
 

@@ -15,7 +15,7 @@ import { writeRepeatedTiff } from '../src/tiled-tiff'
 
 const folder = temporaryFolder()
 const at = (...names: readonly string[]): string => join(folder, ...names)
-const side = inSystems ? 100_000 : 15_360
+const side = inSystems ? 100_000 : 16_384
 const megabyte = 1e6
 /** Of the budget; beside it; and of that what is more than for a small image, here 60 of plans. */
 const [budget, mostBeside, mostForSize] = [100, 300, 130]
