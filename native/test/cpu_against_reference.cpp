@@ -197,7 +197,7 @@ void testConvolution(Devices& devices, const ConvolutionCase& test) {
 
 // What random shapes seldom are: a transposed convolution is the gradient of one of these, whose
 // input is one pixel longer than it needs (outputPadding); dilations that reach past the tile;
-// factored windows; depthwise.
+// factored windows; depthwise; groups of a part of a block.
 void testNetworkShapes(Devices& devices) {
   const auto axis = [](std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t padding) {
     return Axis{in, (in + 2 * padding - (kernel - 1) * dilation - 1) / stride + 1, kernel, stride, dilation, padding, padding};
@@ -215,6 +215,9 @@ void testNetworkShapes(Devices& devices) {
     square(channels, channels, channels, axis(70, 3, 1, 1, 1));
     testConvolution(devices, {windowFields(2, channels, axis(9, 7, 2, 1, 3), axis(290, 9, 1, 2, 8)), channels, channels});
   }
+  square(32, 32, 8, axis(17, 3, 1, 1, 1));
+  square(64, 64, 8, axis(18, 3, 2, 1, 1));
+  testConvolution(devices, {windowFields(2, 32, axis(9, 1, 1, 1, 0), axis(19, 5, 1, 2, 4)), 32, 16});
   testConvolution(devices, {windowFields(1, 80, axis(17, 1, 1, 1, 0), axis(19, 7, 1, 1, 3)), 192, 1});
   testConvolution(devices, {windowFields(2, 192, axis(17, 7, 1, 1, 3), axis(19, 1, 1, 1, 0)), 32, 1});
 }

@@ -104,21 +104,26 @@ test('over a large image, of which each pixel has the same part in it, gradients
   }
 })
 
-test('gradients of inputs of dilated depthwise convolutions are those of the reference, however they are padded', async () => {
+test('convolutions that run as others, depthwise dilated or of small groups, have the gradients of the reference', async () => {
   const depthwise = { out: 20, groups: 20 } as const
-  for (const [name, layer] of [
-    ['as far as it reaches', conv2d({ ...depthwise, k: 3, d: 2, p: 2 })],
-    ['unequally', conv2d({ ...depthwise, k: [3, 5], d: [3, 1], p: [5, 1, 0, 3] })],
-    ['beyond what it reaches', conv2d({ ...depthwise, k: [1, 3], d: 4, p: [0, 0, 9, 2] })]
+  for (const [name, channels, layer] of [
+    ['dilated', 20, conv2d({ ...depthwise, k: 3, d: 2, p: 2 })],
+    ['padded unequally', 20, conv2d({ ...depthwise, k: [3, 5], d: [3, 1], p: [5, 1, 0, 3] })],
+    ['padded beyond what it reaches', 20, conv2d({ ...depthwise, k: [1, 3], d: 4, p: [0, 0, 9, 2] })],
+    ['of groups of 4 channels', 48, conv2d({ out: 48, groups: 12, k: 3, p: 1 })],
+    ['of groups of 8 channels, strided', 32, conv2d({ out: 32, groups: 4, k: [5, 3], s: [2, 1], p: [0, 2, 1, 0], bias: false })]
   ] as const) {
-    const net: Model = { name: 'dilated', layers: [layer, globalAvgPool, meanSquaredError] }
-    const execution = initialisedExecution(net, [2, 20, 17, 19], 'cpu')
-    const batch = { ...execution.batch, target: Array.from({ length: 40 }, (_, index) => index) }
-    const gradientsOn = async (device: 'cpu' | 'reference') =>
-      (await gradients({ ...execution, batch, device, strategy: 'plain' })).tensors.get('grad.input')!
+    const net: Model = { name: 'regrouped', layers: [layer, globalAvgPool, meanSquaredError] }
+    const execution = initialisedExecution(net, [2, channels, 17, 19], 'cpu')
+    const batch = { ...execution.batch, target: Array.from({ length: 2 * channels }, (_, index) => index) }
+    const gradientsOn = async (device: 'cpu' | 'reference') => await gradients({ ...execution, batch, device, strategy: 'plain' })
     const [ours, theirs] = [await gradientsOn('cpu'), await gradientsOn('reference')]
-    const error = norm(theirs.map((value, index) => value - ours[index]!)) / norm(theirs)
-    assert.ok(error < 1e-6, `padded ${name}: ${error}`)
+    assert.ok(Math.abs(ours.loss / theirs.loss - 1) < 1e-6, `${name}: ${ours.loss} and ${theirs.loss}`)
+    for (const tensor of ['grad.input', 'grad.0.weight']) {
+      const [found, exact] = [ours, theirs].map(({ tensors }) => tensors.get(tensor)!)
+      const error = norm(exact!.map((value, index) => value - found![index]!)) / norm(exact!)
+      assert.ok(error < 1e-6, `${name}, ${tensor}: ${error}`)
+    }
   }
 })
 

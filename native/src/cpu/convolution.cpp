@@ -7,7 +7,7 @@
 #include "convolution_direct.hpp"
 #include "convolution_strips.hpp"
 #include "depthwise_weight_gradient.hpp"
-#include "mirrored_convolution.hpp"
+#include "equivalent_convolution.hpp"
 #include "pair_weight_gradient.hpp"
 #include "plain_weight_gradient.hpp"
 #include "processor.hpp"
@@ -102,7 +102,7 @@ std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int t
   if (isPairGradient<T>(kind, c, threads)) return pairWeightGradientScratchBytes(c, threads);
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
   if (recipe) return recipe->scratchBytes();
-  if (const auto mirrored = findMirroredConvolution<T>(kind, c)) return mirrored->scratchBytes();
+  if (const auto other = findEquivalent<T>(kind, c)) return other->scratchBytes();
   if (fitsDepthwiseWeightGradient(kind, c)) return depthwiseWeightGradientScratchBytes<T>(c, threads);
   if (fitsStrips<T>(kind, c)) return stripConvolutionScratchBytes<T>(kind, c, threads);
   if (hasFloatLoops<T> && fitsBlockWeightGradient(kind, c)) return blockWeightGradientScratchBytes(c, threads);
@@ -117,8 +117,7 @@ Implementation compileConvolution(KernelKind kind, const Convolution& c, int thr
   if (isPairGradient<T>(kind, c, threads)) return {compilePairWeightGradient(c, threads), "pairs"};
   const std::optional<Recipe> recipe = findRecipe<T>(kind, c, threads);
   if (recipe) return {compileDirectConvolution<T>(kind, c, *recipe), recipe->name()};
-  if (const auto mirrored = findMirroredConvolution<T>(kind, c))
-    return {compileMirroredConvolution<T>(c, *mirrored), mirrored->recipe.name()};
+  if (const auto other = findEquivalent<T>(kind, c)) return {compileEquivalent<T>(kind, c, *other), other->recipe.name()};
   if (fitsDepthwiseWeightGradient(kind, c)) return {compileDepthwiseWeightGradient<T>(c, threads), "depthwise"};
   if (fitsStrips<T>(kind, c)) return {compileStripConvolution<T>(kind, c, threads), "strips"};
   if (hasFloatLoops<T> && fitsPlainWeightGradient(kind, c)) return {compilePlainWeightGradient(c, threads), "taps"};
