@@ -88,7 +88,7 @@ for (const optimizer of optimizers.slice(1))
 /** None of the weights at once, then all: those of the first layer, of few bytes, stay. */
 const windows = [0, 2 ** 21]
 
-for (const optimizer of optimizers)
+for (const optimizer of [optimizers[0]!, optimizers.at(-1)!])
   for (const [how, rest] of [
     ['within the step, one of them frozen,', { evaluate: true, groups: [{ prefix: '3', frozen: true }] }],
     ['after micro-batches', { accumulate: 2 }],

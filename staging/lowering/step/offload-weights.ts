@@ -24,7 +24,7 @@ const bytesBetween = (all: readonly BufferUses[], from: number, to: number): num
  * When weights are on the device, in order: between two uses they stay where they and all weights
  * that are used meanwhile are no more than the window.
  */
-const listStays = (all: readonly BufferUses[], window: number, pool: Pool): readonly Stay[] =>
+const listStays = (all: readonly BufferUses[], names: ReadonlyMap<Buffer, string>, window: number, pool: Pool): readonly Stay[] =>
   all
     .flatMap(({ buffer, at, written }) => {
       const others = all.filter((other) => other.buffer !== buffer)
@@ -35,16 +35,12 @@ const listStays = (all: readonly BufferUses[], window: number, pool: Pool): read
       const ends = at.filter((position, index) => index + 1 === at.length || leavesAfter(position, at[index + 1]!))
       return ends.map((to, index): Stay => {
         const from = at.find((position) => position > (ends[index - 1] ?? -1))!
-        const device: Buffer = { ...buffer, id: pool.freshBuffer(), identity: loadedIdentity(buffer), role: 'local' }
+        const identity = { kind: 'loaded-weights', parameter: names.get(buffer)! } as const
+        const device: Buffer = { ...buffer, id: pool.freshBuffer(), identity, role: 'local' }
         return { host: buffer, device, from, to, isWritten: from <= written && written <= to }
       })
     })
     .sort((a, b) => a.from - b.from)
-
-const loadedIdentity = ({ identity }: Buffer): Buffer['identity'] => ({
-  kind: 'loaded-weights',
-  parameter: identity.kind === 'parameter' ? identity.parameter : ''
-})
 
 /** For each stay, the position before which its memory is free again. */
 const findReleases = (stays: readonly Stay[], end: number): ReadonlyMap<Stay, number> => {
@@ -54,15 +50,19 @@ const findReleases = (stays: readonly Stay[], end: number): ReadonlyMap<Stay, nu
   return new Map([...stays.map((stay) => [stay, stay.to + 1] as const), ...releases])
 }
 
+/** The stay of the same weights before one of these. */
+const stayBefore = (stays: readonly Stay[], index: number): Stay | undefined =>
+  stays.slice(0, index).findLast(({ host }) => host === stays[index]!.host)
+
 /**
  * For each stay, in order, the position before which it begins to come: the first, after that of
- * the stay before it, at which the window has room for it.
+ * the stay before it, at which the window has room for it, and after the same weights have left.
  */
 const findLoads = (stays: readonly Stay[], releases: ReadonlyMap<Stay, number>, window: number): readonly number[] => {
   const loads: number[] = []
   for (const [index, stay] of stays.entries()) {
     const before = stays.slice(0, index)
-    const earliest = loads.at(-1) ?? 0
+    const earliest = Math.max(loads.at(-1) ?? 0, (stayBefore(stays, index)?.to ?? -1) + 1)
     const roomAt = (position: number): boolean =>
       before.reduce((sum, one) => sum + (releases.get(one)! > position ? one.device.bytes : 0), stay.device.bytes) <= window
     const positions = [earliest, ...before.map((one) => releases.get(one)!).filter((position) => position > earliest)].sort((a, b) => a - b)
@@ -82,12 +82,15 @@ export const offloadWeights = (
   window: number,
   pool: Pool
 ): readonly UnplacedInstruction[] => {
-  const weights = new Set(
-    persistentTensors.flatMap(({ buffer, parameter, onHost }) => (onHost && buffer === parameter.buffer ? [buffer] : []))
+  const names = new Map(
+    persistentTensors.flatMap(({ name, buffer, parameter, onHost }) =>
+      onHost && buffer === parameter.buffer ? [[buffer, name] as const] : []
+    )
   )
-  const identities = new Set([...weights].map(({ identity }) => identity))
+  const identities = new Set([...names.keys()].map(({ identity }) => identity))
   const stays = listStays(
     collectUses(code, pool, (identity) => identities.has(identity)),
+    names,
     window,
     pool
   )
@@ -111,14 +114,15 @@ export const offloadWeights = (
   for (const [stay, event] of left) insert(releases.get(stay)!, { kind: 'wait', engine: 'compute', event, device: stay.device })
   const arrived = stays.map(() => pool.freshEvent())
   stays.forEach((stay, index) => {
-    const earlier = stays.slice(0, index).findLast((one) => one.host === stay.host && one.isWritten)
-    if (earlier !== undefined) insert(loads[index]!, { kind: 'wait', engine: 'to-device', event: left.get(earlier)! })
+    const previous = stayBefore(stays, index)
+    const returned = previous && left.get(previous)
+    if (returned !== undefined) insert(loads[index]!, { kind: 'wait', engine: 'to-device', event: returned })
     insert(loads[index]!, ...started('to-device', stay, arrived[index]!))
   })
   stays.forEach((stay, index) => insert(stay.from, { kind: 'wait', engine: 'compute', event: arrived[index]! }))
   const staysOf = (buffer: Buffer): readonly Stay[] => stays.filter(({ host }) => host === buffer)
   const replaced = code.map((one, position) =>
-    replaceBuffers(one, (buffer) => (weights.has(buffer) ? staysOf(buffer).find(({ to }) => position <= to)?.device : undefined))
+    replaceBuffers(one, (buffer) => (names.has(buffer) ? staysOf(buffer).find(({ to }) => position <= to)?.device : undefined))
   )
   return insertBefore(replaced, before)
 }
