@@ -1,6 +1,6 @@
 import type { Directive, Op } from '../arguments'
 import type { OutputShape } from '../ops'
-import type { Resizing } from '../shapes/segment'
+import type { Resizing, SegmentOpOf, Summing } from '../shapes/segment'
 import type { Shape } from '../shapes/shape'
 
 type Units = readonly unknown[]
@@ -44,7 +44,7 @@ type ExtentsOf<X, S extends Image, Start extends Image> = X extends { readonly o
   ? N extends Op
     ? N extends Resizing
       ? OutputShape<N, S, A, Start> extends readonly [number, number, infer H extends number, infer W extends number]
-        ? readonly [readonly [readonly [S[0], number, H, W]], readonly [S[0], number, H, W]]
+        ? readonly [readonly [SegmentOpOf<N, A> extends Summing ? S : readonly [S[0], number, H, W]], readonly [S[0], number, H, W]]
         : Extents
       : readonly [readonly [S], S]
     : N extends Directive

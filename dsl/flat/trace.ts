@@ -5,7 +5,18 @@ import { flatLayers, type FlatLayer } from './flat-layers'
 import { unknownOptionError } from '../option-names'
 import { opRecords } from '../ops'
 import { validateNames } from './repeated-name'
-import { allDims, dimsAtStart, isInPlace, isDirective, showDims, statisticsDims, type Dim } from '../shapes/segment'
+import {
+  allDims,
+  dimsAtStart,
+  isInPlace,
+  isDirective,
+  segmentOp,
+  segmentRules,
+  showDims,
+  statisticsDims,
+  type Dim,
+  type SegmentOp
+} from '../shapes/segment'
 import { float32Bytes, showShape, type Shape, type ShapeRule } from '../shapes/shape'
 import { shapeRules } from '../shapes/shape-rules'
 
@@ -18,7 +29,7 @@ interface Segment {
   readonly dims: readonly Dim[]
   readonly heldBytes: number
   readonly tiled: readonly Dim[]
-  readonly last: Op | undefined
+  readonly last: SegmentOp | undefined
   /** The reason why it cannot be tiled along all dimensions: an op in it needs statistics. */
   readonly statistical: string | undefined
   /** The last tensor that was made before it. */
@@ -49,7 +60,7 @@ type FlatOp = Extract<FlatLayer, { readonly op: Op }>
 /** The segment with this op as its last, where `output` is the op's shape. */
 const applyOp = ({ op, args, inputs }: FlatOp, output: Shape, segment: Segment): E.Either<string, Segment> => {
   const { dims, heldBytes, tiled, last, from } = segment
-  const inside = last === undefined ? allDims : opRecords[last].segment.inside
+  const inside = last === undefined ? allDims : segmentRules(last).inside
   const summed = without(tiled, inside)
   if (summed.length > 0)
     return E.left(
@@ -67,7 +78,7 @@ const applyOp = ({ op, args, inputs }: FlatOp, output: Shape, segment: Segment):
     ...segment,
     dims: without(common(common(dims, inside), allowed), whole),
     heldBytes: heldBytes + (isInPlace(op, args) ? 0 : float32Bytes(output)),
-    last: op,
+    last: segmentOp(op, args),
     statistical: common(dims, whole).length > 0 ? reason : segment.statistical
   })
 }

@@ -3,7 +3,7 @@ import type { Entries, Entry } from '../flat/entries'
 import type { FlatExtents } from '../flat/extents'
 import type { PlanFileSegment } from './plan-file'
 import type { ShowSegment } from './segment-names'
-import type { Summing } from '../shapes/segment'
+import type { SegmentOpOfText, Summing } from '../shapes/segment'
 import type { Shape } from '../shapes/shape'
 import type { Invalid } from '../typing/tensor'
 
@@ -57,5 +57,5 @@ type EndOf<To extends number, O extends readonly number[], X extends readonly un
 type MoreAlong<N extends number, D extends string, Extent, Unit extends string, Last extends Entry> = Extent extends number
   ? Lte<N, Extent> extends true
     ? undefined
-    : `${N} tiles along ${D} are more than the ${Extent} ${Unit} of the ${Last[1] extends Summing ? 'input' : 'output'} of ${Last[0]}; take at most ${Extent}`
+    : `${N} tiles along ${D} are more than the ${Extent} ${Unit} of the ${SegmentOpOfText<Last[1], Last[2]> extends Summing ? 'input' : 'output'} of ${Last[0]}; take at most ${Extent}`
   : undefined

@@ -9,7 +9,7 @@ import type { SlicesError } from './checked-slices'
 import type { WinogradError } from './checked-winograd'
 import type { NameBefore, NamesWithin, NotInSegment, ShowSegment } from './segment-names'
 import type { Unchecked, UnknownFields } from './sentences'
-import type { Dim, InsideDims, LastDims, NormalisationOp, ShowDims, StatisticsDims } from '../shapes/segment'
+import type { Dim, InsideDims, LastDims, NormalisationOp, SegmentOpOfText, ShowDims, StatisticsDims } from '../shapes/segment'
 import type { Invalid } from '../typing/tensor'
 
 type Segments = readonly PlanFileSegment[]
@@ -130,9 +130,9 @@ type TiledError<
         ? Sentence
         : F[K & number] extends To
           ? undefined
-          : [D] extends [InsideDims<X[1]>]
+          : [D] extends [InsideDims<SegmentOpOfText<X[1], X[2]>>]
             ? TiledError<E, F, From, To, D, Verb, F[K & number]>
-            : `cannot ${Verb} along ${ShowDims<Exclude<D, InsideDims<X[1]>>>}; ${X[1]} sums over the pixels, so it must be the segment's last op`
+            : `cannot ${Verb} along ${ShowDims<Exclude<D, InsideDims<SegmentOpOfText<X[1], X[2]>>>>}; ${SegmentOpOfText<X[1], X[2]>} sums over the pixels, so it must be the segment's last op`
       : never
     : `cannot ${Verb} along ${ShowDims<Exclude<D, LastDims<X[1]>>>}; ${X[1]} allows ${ShowDims<LastDims<X[1]>>}`
   : undefined

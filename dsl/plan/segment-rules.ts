@@ -1,6 +1,6 @@
 import { layerText } from '../flat/layer-text'
-import { isConvolutionOp, isTransformable, opRecords } from '../ops'
-import { allDims, showDims, statisticsDims, type Dim } from '../shapes/segment'
+import { isConvolutionOp, isTransformable } from '../ops'
+import { allDims, segmentOp, segmentRules, showDims, statisticsDims, type Dim } from '../shapes/segment'
 import { firstSentence } from './first-sentence'
 import type { PlanGrid, PlanSegment } from './plan'
 import type { PlannedLayer } from './planned-layer'
@@ -26,7 +26,8 @@ const validateTiles = (
   verb: 'tile' | 'shard' = 'tile'
 ): string | undefined =>
   firstSentence(layers.slice(from, to), ({ op, args, inputs }, place) => {
-    const { inside, last } = opRecords[op].segment
+    const acting = segmentOp(op, args)
+    const { inside, last } = segmentRules(acting)
     const [whereInside, whereLast] = [without(dims, inside), without(dims, last)]
     if (whereLast.length > 0) return `cannot ${verb} along ${showDims(whereLast)}; ${op} allows ${showDims(last)}`
     const reduced = inputs.find((tensor) => tensor > from || tensor === 0)
@@ -35,7 +36,7 @@ const validateTiles = (
       return `cannot ${verb} along ${showDims(cut)}; ${op} needs the statistics of the whole ${reduced === 0 ? 'input, so a segment must end after it' : 'tensor before it, so a segment must end before it'}`
     return from + place === to - 1 || whereInside.length === 0
       ? undefined
-      : `cannot ${verb} along ${showDims(whereInside)}; ${op} sums over the pixels, so it must be the segment's last op`
+      : `cannot ${verb} along ${showDims(whereInside)}; ${acting} sums over the pixels, so it must be the segment's last op`
   })
 
 /** Nothing tiles along C, and asking for it is refused by name. */

@@ -2,18 +2,40 @@ import type { Lte } from './arithmetic'
 import type { Directive } from '../arguments'
 import { opRecords, type Op, type OpArguments } from '../ops'
 import { allDims, type Dim } from '../ops/op-record'
-import type { OptionValue } from '../ops/options'
+import type { Height, OptionValue, Width } from '../ops/options'
 import type { Shape } from './shape'
 
 export { allDims, type Dim }
 
 type Records = typeof opRecords
 
+/** Averages all pixels, to which tiles add, as globalAvgPool does; to more pixels it does not. */
+type PixelPool = 'adaptiveAvgPool2d to one pixel'
+/** An op, or what is tiled otherwise with some options than with others. */
+export type SegmentOp = Op | PixelPool
+/** The type of what segmentOp returns. */
+export type SegmentOpOf<P extends Op, A> = P extends 'adaptiveAvgPool2d'
+  ? [Height<OptionValue<A, 'out', number>>, Width<OptionValue<A, 'out', number>>] extends [1, 1]
+    ? PixelPool
+    : P
+  : P
+/** The same of an op that is written as in a plan. */
+export type SegmentOpOfText<P extends Op, Text> = Text extends 'adaptiveAvgPool2d 1' | 'adaptiveAvgPool2d 1x1' ? PixelPool : P
+type SegmentRules<P extends SegmentOp> = Records[P extends Op ? P : 'globalAvgPool']['segment']
+
+/** The name of an op among those that are tiled alike, whatever their options. */
+export const segmentOp = (op: Op, args: OpArguments[Op]): SegmentOp =>
+  op === 'adaptiveAvgPool2d' && 'out' in args && [args.out].flat().every((extent) => extent === 1) ? 'adaptiveAvgPool2d to one pixel' : op
+
+/** The rules by which an op joins a segment. */
+export const segmentRules = (op: SegmentOp): (typeof opRecords)[Op]['segment'] =>
+  opRecords[op === 'adaptiveAvgPool2d to one pixel' ? 'globalAvgPool' : op].segment
+
 /**
  * Dimensions along which a segment that ends in Last, so far, can be tiled when another op follows;
  * Last is never at its start.
  */
-export type InsideDims<Last extends Op> = [Last] extends [never] ? Dim : Records[Last]['segment']['inside'][number]
+export type InsideDims<Last extends SegmentOp> = [Last] extends [never] ? Dim : SegmentRules<Last>['inside'][number]
 /** Dimensions along which a segment with P as its last op can be tiled. */
 export type LastDims<P extends Op> = Records[P]['segment']['last'][number]
 /** Tells whether P overwrites its input: one whose derivative is known from its output does. */
@@ -39,7 +61,7 @@ export type StatisticsDims<P extends Op, A> =
  * Ops that reduce what tiles partition: the tiles of a segment that one of them ends are those of
  * what it takes.
  */
-export type Summing = { [P in Op]: Records[P]['segment']['reduces'] extends true ? P : never }[Op]
+export type Summing = PixelPool | { [P in Op]: Records[P]['segment']['reduces'] extends true ? P : never }[Op]
 /** Ops that may make images of another height or width than those they take. */
 export type Resizing = { [P in Op]: Records[P]['segment']['resizes'] extends true ? P : never }[Op]
 

@@ -1,6 +1,6 @@
-import type { Layers, Op } from '../arguments'
+import type { Layers } from '../arguments'
 import type { DigitsOf, NumberOf, Sum } from '../shapes/arithmetic'
-import type { Dim } from '../shapes/segment'
+import type { Dim, SegmentOp } from '../shapes/segment'
 import type { Float32Bytes, Shape } from '../shapes/shape'
 
 /** At run time a tensor is the shape that the net started from and the layers applied since. */
@@ -54,7 +54,7 @@ export type SegmentDirectives = readonly [
  */
 export type SegmentState = readonly [
   /** Its last op so far; never at its start. */
-  last: Op,
+  last: SegmentOp,
   /** The shape that the last op takes; at the start the one that the segment starts with. */
   taken: Shape,
   /**

@@ -9,6 +9,8 @@ import type {
   LastDims,
   MoreTiles,
   NormalisationOp,
+  SegmentOp,
+  SegmentOpOf,
   ShowDims,
   StatisticsDims
 } from '../shapes/segment'
@@ -23,7 +25,9 @@ import type { AnyTensor, BytesWritten, TileCounts, NoWrites, TensorOrigin, Segme
 export type ApplyResult<X, N, A> =
   X extends Tensor<infer S, infer F, infer G, infer O, infer W>
     ? N extends Op
-      ? ApplyOp<N, A, S, F, G, O, W, OutputShape<N, S, A, O[1][1]>>
+      ? N extends 'adaptiveAvgPool2d'
+        ? ApplyOp<N, A, S, F, G, O, W, OutputShape<N, S, A, O[1][1]>, SegmentOpOf<N, A>>
+        : ApplyOp<N, A, S, F, G, O, W, OutputShape<N, S, A, O[1][1]>, N>
       : N extends 'checkpoint'
         ? Checkpoint<S, G, O, W, A>
         : N extends 'tile'
@@ -45,8 +49,21 @@ type ApplyContainer<X, A> = A extends { readonly layer: infer L extends AnyLayer
           ? Branches<X, X, 'concat', B>
           : never
 
-/** S: the shape that the op takes; Y: the one that it makes, or the sentence why there is none. */
-type ApplyOp<N extends Op, A, S extends Shape, F extends Dim, G extends SegmentState, O extends TensorOrigin, W, Y> = Y extends string
+/**
+ * S: the shape that the op takes; Y: the one that it makes, or the sentence why there is none; P:
+ * the op as segments know it.
+ */
+type ApplyOp<
+  N extends Op,
+  A,
+  S extends Shape,
+  F extends Dim,
+  G extends SegmentState,
+  O extends TensorOrigin,
+  W,
+  Y,
+  P extends SegmentOp
+> = Y extends string
   ? Y
   : Y extends Shape
     ? [G[3][0]] extends [InsideDims<G[0]>]
@@ -57,14 +74,14 @@ type ApplyOp<N extends Op, A, S extends Shape, F extends Dim, G extends SegmentS
             : Tensor<
                 Y,
                 Extract<F, InsideDims<G[0]> & LastDims<N>>,
-                readonly [N, S, G[2], G[3]],
+                readonly [P, S, G[2], G[3]],
                 readonly [G[3][2], O[1]],
                 InPlace<N, A> extends true ? W : Writes<Y, W>
               >
           : Tensor<
               Y,
               Extract<F, InsideDims<G[0]> & LastDims<N>>,
-              readonly [N, S, G[2], G[3]],
+              readonly [P, S, G[2], G[3]],
               readonly [G[3][2], O[1]],
               InPlace<N, A> extends true ? W : Writes<Y, W>
             >
@@ -172,7 +189,7 @@ export type EnterBranch<X, Y> =
 type JoinBranches<X, Y, Join extends 'add' | 'concat' | 'mul', Shapes extends readonly Shape[]> =
   X extends Tensor<infer S, infer _F, infer _G, infer O, infer _W>
     ? Y extends Tensor<infer _S, infer F, infer G, infer _O, infer W>
-      ? ApplyOp<Join, {}, S, F, G, O, W, OutputShape<Join, Shape, {}, Shape, Shapes>>
+      ? ApplyOp<Join, {}, S, F, G, O, W, OutputShape<Join, Shape, {}, Shape, Shapes>, Join>
       : never
     : never
 

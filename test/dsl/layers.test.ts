@@ -3,6 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
+  adaptiveAvgPool2d,
   batchNorm,
   checkpoint,
   checkpointWithin,
@@ -261,6 +262,12 @@ layers('a sum over the pixels may be tiled along them as the last op of its segm
   assert.equal(sentence([convolution, relu, pixels, globalAvgPool, scores]), E.right(`3: linear: ${refused}`))
   assert.equal(sentence([convolution, globalAvgPool, pixels, scores]), E.right(`2: linear: ${refused}`))
   assert.equal(sentence([pixels, globalAvgPool, meanSquaredError]), E.right(`1: meanSquaredError: ${refused}`))
+  const onePixel = adaptiveAvgPool2d({ out: [1, 1] })
+  assert.ok(E.isLeft(sentence([convolution, pixels, onePixel, checkpoint, relu, adaptiveAvgPool2d({ out: [1, 2] })])))
+  assert.equal(
+    sentence([pixels, onePixel, relu]),
+    E.right(`1: relu: ${refused.replace('globalAvgPool', 'adaptiveAvgPool2d to one pixel')}`)
+  )
   assert.equal(sentence([globalAvgPool, scores, pixels]), E.right('2: tile: cannot tile along H W; this segment allows B'))
 })
 

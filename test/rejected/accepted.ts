@@ -131,7 +131,7 @@ const branching = net(input([2, 3, 65, 48]), [
   residual([batchNorm({ momentum: 0.01 }), gelu, conv2d({ out: 8, k: 3, p: 12, d: 12, groups: 8 })], [seq('downsample', [tanh])]),
   tile({ H: 2 }),
   checkpoint,
-  denseBlock([groupNorm({ groups: 4, eps: 1e-6 }), relu, conv2d({ out: 4, k: 1 })]),
+  denseBlock([groupNorm({ groups: 4, eps: 1e-6 }), relu, conv2d({ out: 4, k: 1 }), adaptiveAvgPool2d({ out: [33, 24] })]),
   tile({ B: 2, H: 4, W: 4 }),
   checkpoint,
   parallel([

@@ -1,4 +1,5 @@
 import {
+  adaptiveAvgPool2d,
   batchNorm,
   checkpoint,
   conv2d,
@@ -13,6 +14,7 @@ import {
   planFor,
   relu,
   residual,
+  resize,
   seq,
   tile
 } from '../../dsl'
@@ -1029,3 +1031,30 @@ export const fromFile = (classes: number, plan: import('../../dsl').PlanFile, bu
     ]
   })
 ]
+
+const pooled = model({
+  name: 'pooled',
+  input: [1, 3, 64, 64],
+  layers: [adaptiveAvgPool2d({ out: 1 }), resize({ mode: 'nearest', to: 'block' })]
+})
+
+planFor(pooled)({
+  ...made,
+  model: 'pooled',
+  input: [1, 3, 64, 64],
+  layers: ['adaptiveAvgPool2d 1', 'resize nearest to-block', 'pixelCrossEntropy'],
+  order: [0, 1, 2],
+  budget: null,
+  peak: 900000,
+  segments: [
+    {
+      from: 0,
+      to: 3,
+      checkpoint: 'loss',
+      // expects: segment 0..3: cannot tile along W; adaptiveAvgPool2d to one pixel sums over the pixels, so it must be the segment's last op
+      grid: { B: 1, H: 1, W: 2 },
+      recompute: false,
+      reorder: 'once'
+    }
+  ]
+})

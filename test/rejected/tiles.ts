@@ -1,9 +1,11 @@
 import { pipe } from 'fp-ts/function'
 import {
+  adaptiveAvgPool2d,
   checkpoint,
   conv2d,
   dropout,
   flatten,
+  gated,
   globalAvgPool,
   input,
   linear,
@@ -45,6 +47,12 @@ net(x, [convolution, checkpoint, convolution, tile({ H: 4 }), globalAvgPool, sof
 // expects: meanSquaredError: cannot tile along H; globalAvgPool sums over the pixels, so it must be the segment's last op
 net(x, [tile({ H: 4 }), globalAvgPool, meanSquaredError])
 
+// expects: conv2d: cannot tile along H; adaptiveAvgPool2d to one pixel sums over the pixels, so it must be the segment's last op (put a checkpoint after it)
+net(x, [convolution, tile({ H: 2 }), gated([], [adaptiveAvgPool2d({ out: 1 }), conv2d({ out: 8, k: 1 })])])
+
+// expects: tile: cannot tile along W; this segment allows B
+net(x, [adaptiveAvgPool2d({ out: [1, 1] }), resize({ mode: 'nearest', to: 'block' }), tile({ B: 2, W: 2 })])
+
 // expects: tile: cannot tile along W; this segment allows B
 net(x, [globalAvgPool, checkpoint, linear({ out: 2 }), meanSquaredError, tile({ B: 2, W: 2 })])
 
@@ -83,6 +91,19 @@ export const sums = model({
     named('mean', globalAvgPool),
     checkpoint,
     linear({ out: 2 })
+  ]
+})
+
+export const onePixel = model({
+  name: 'one pixel',
+  input: [2, 3, 64, 32],
+  layers: [
+    convolution,
+    // expects: tile: 65 tiles along H are more than the 64 rows of the input of 1; take at most 64, or a larger input
+    tile({ H: 65 }),
+    adaptiveAvgPool2d({ out: 1 }),
+    checkpoint,
+    convolution
   ]
 })
 

@@ -2,6 +2,7 @@ import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
+  adaptiveAvgPool2d,
   batchNorm,
   checkpoint,
   conv2d,
@@ -13,6 +14,7 @@ import {
   maxPool2d,
   model,
   relu,
+  resize,
   tile,
   type AnyLayer
 } from '../../dsl'
@@ -281,6 +283,17 @@ test('fused-tiled dimensions: a flat layer leaves the batch, a sum over pixels m
   const pooled = must(buildGraph(model({ name: 'net', layers: convolutions }), image))
   assert.equal(fusibleTileAxes(pooled, { from: 0, to: 8 }), ['B', 'H', 'W'])
   assert.equal(fusibleTileAxes(pooled, { from: 0, to: 9 }), ['B'])
+})
+
+test('a pool to one pixel inside a segment in tiles is refused, to more pixels it is not', () => {
+  const sentence = (out: number): string => {
+    const layers = [adaptiveAvgPool2d({ out }), resize({ mode: 'nearest', to: 'block' })]
+    const tiles: Segment = { from: 0, to: 3, grid: { B: 1, H: 2, W: 1 }, recompute: false, reorder: 'once' }
+    const answer = stage(request(layers, image, { given: { order: [0, 1, 2], segments: [tiles] } }))
+    return isLeft(answer) ? answer.left.message : ''
+  }
+  assert.match(sentence(1), /segment 0\.\.3: cannot tile along H; adaptiveAvgPool2d to one pixel sums over the pixels/)
+  assert.is(sentence(2), '')
 })
 
 test('given segments are refused with the segment and the reason', () => {
