@@ -64,6 +64,15 @@ export const maxExpressionSteps = 256
 /** Tells whether an expression reads this leaf. */
 export const reads = (expression: Expression, leaf: Leaf): boolean => expression.some(([operation]) => operation === leaf)
 
+const showOperand = (value: unknown): string =>
+  typeof value === 'string'
+    ? JSON.stringify(value)
+    : typeof value === 'object' && value !== null
+      ? 'an object'
+      : typeof value === 'function'
+        ? 'a function'
+        : String(value)
+
 /** Returns why this is no expression; undefined where it is one. */
 export const validateExpression = (steps: readonly (readonly unknown[])[]): string | undefined => {
   if (steps.length === 0) return 'has no steps'
@@ -71,7 +80,8 @@ export const validateExpression = (steps: readonly (readonly unknown[])[]): stri
   for (const [place, [operation, ...operands]] of steps.entries()) {
     if (!operations.includes(operation as Operation)) return `step ${place}: there is no operation ${String(operation)}`
     if (operation === 'constant') {
-      if (operands.length !== 1 || !Number.isFinite(operands[0])) return `step ${place}: a constant is one finite number`
+      if (operands.length !== 1 || !Number.isFinite(operands[0]))
+        return `step ${place}: a constant is one finite number, not ${showOperand(operands[0])}`
       continue
     }
     const isEarlier = (operand: unknown): boolean => Number.isInteger(operand) && (operand as number) >= 0 && (operand as number) < place

@@ -104,14 +104,16 @@ export type Operand = Value | number
 
 /** The value of an expression that is this number everywhere. */
 export const constant = (value: number): Value => new Value('constant', [], value)
-const toValue = (operand: Operand): Value => (typeof operand === 'number' ? constant(operand) : operand)
+/** What is no value, since no compiler saw it, is kept as a constant, which the layer refuses. */
+const toValue = <V extends Value | Condition>(operand: V | number): V | Value =>
+  operand instanceof Value || operand instanceof Condition ? operand : constant(operand)
 
 /**
  * `then` where the condition holds, else `otherwise`; the gradient is that of the one that is
  * taken.
  */
 export const where = (condition: Condition, then: Operand, otherwise: Operand): Value =>
-  new Value('where', [condition, toValue(then), toValue(otherwise)])
+  new Value('where', [toValue(condition), toValue(then), toValue(otherwise)])
 
 /** The value of an expression that reads one of its inputs, such as the element. */
 export const leaf = (name: Leaf): Value => new Value(name, [])
@@ -123,11 +125,11 @@ export const toExpression = (result: Value): Expression => {
   const place = (value: Value | Condition): number => {
     const before = known.get(value)
     if (before !== undefined) return before
-    const operands = value instanceof Value && value.number !== undefined ? [value.number] : value.operands.map(place)
+    const operands = value.operation === 'constant' ? [value.number!] : value.operands.map(place)
     const made = append(value.operation, ...operands)
     known.set(value, made)
     return made
   }
-  place(result)
+  place(toValue(result))
   return steps
 }

@@ -35,15 +35,16 @@ const containers = ['seq', 'named', 'residual', 'gated', 'parallel'] as const
 const known: readonly string[] = [...Object.keys(layerCodecs), ...containers]
 const names: Readonly<Record<string, t.Mixed>> = layerCodecs
 
+/** A value in words; a layer is a function too. */
+const describeValue = (value: unknown): string => {
+  const op: unknown = typeof value === 'function' && 'op' in value ? value.op : undefined
+  return typeof op === 'string' ? `the layer ${op}` : formatValue(value)
+}
+
 const notALayer = (place: string, value: unknown): Decoded => {
   if (Array.isArray(value)) return E.left(`${place} is a list, not a layer; write seq([...]), or spread it: ...list`)
   const isUncalled = typeof value === 'function' && known.includes(value.name)
   return E.left(`${place} is ${formatValue(value)}, not a layer${isUncalled ? `; call it, as in ${value.name}()` : ''}`)
-}
-
-const describeValue = (value: unknown): string => {
-  const op: unknown = typeof value === 'function' && 'op' in value ? value.op : undefined
-  return typeof op === 'string' ? `the layer ${op}` : formatValue(value)
 }
 
 const sum = (counts: readonly Counted[]): number => counts.reduce((total, { count }) => total + count, 0)
@@ -57,7 +58,7 @@ const list = (walk: Walk, place: string, value: unknown): E.Either<string, reado
 type Held = Readonly<Record<string, unknown>>
 
 const decodeName = (place: string, { name }: Held): E.Either<string, string> =>
-  typeof name === 'string' && name !== '' ? E.right(name) : E.left(`${place}: its name is ${formatValue(name)}, not a text`)
+  typeof name === 'string' && name !== '' ? E.right(name) : E.left(`${place}: its name is ${describeValue(name)}, not a text`)
 
 /** A layer that holds others, from its arguments. */
 const held = (walk: Walk, place: string, op: string, args: Held): Decoded | undefined => {
@@ -161,7 +162,8 @@ const shape = strictObject<{ readonly name: string; readonly layers: unknown; re
   'field',
   {
     name: predicateCodec<string>('a name', (name) => typeof name === 'string' && name !== ''),
-    layers: predicateCodec<unknown>('a list of layers', Array.isArray)
+    // `list` says of what is none what it is.
+    layers: predicateCodec<unknown>('a list of layers', (layers) => layers !== undefined)
   },
   { input: extentsCodec(4) }
 )

@@ -304,6 +304,8 @@ test('models that are none say where', async () => {
     [[residual([relu, undefined as never])], /^model: layers\[0\]\.main\[1\] is undefined, not a layer$/],
     [[parallel([[], [3 as never]])], /^model: layers\[0\]\.branches\[1\]\[0\] is 3, not a layer$/],
     [[[relu]], /^model: layers\[0\] is a list, not a layer; write seq/],
+    [relu, /^model: layers is the layer relu, not a list of layers$/],
+    [[named(relu as never, 'act' as never)], /^model: layers\[0\]: its name is the layer relu, not a text$/],
     [[anything({ out: 4, k: 3, stride: 2 })], /^model: layers\[0\]: conv2d has no option stride; did you mean s\?$/],
     [[anything({ out: 4, k: '3' })], /^model: layers\[0\]: conv2d: k is "3", not a number or \[height, width\]$/],
     [[anything({ out: 4, kernel_size: 3 })], /^model: layers\[0\]: conv2d has no option kernel_size; did you mean k\?$/],

@@ -37,8 +37,35 @@ test('that read what they do not declare, or have no finite constants', () => {
   assert.is(refusal(without), 'one on 1x2x4x4: 0: scale: reads a weight that it does not declare.')
   assert.is(
     refusal(dsl.pointwise('far', (x) => x.mul(Infinity))),
-    'one on 1x2x4x4: 0: far: its expression step 1: a constant is one finite number.'
+    'one on 1x2x4x4: 0: far: its expression step 1: a constant is one finite number, not Infinity.'
   )
+})
+
+test('of what JavaScript gives in place of values, conditions and functions', () => {
+  const said = (define: unknown): string => refusal(dsl.pointwise('f', define as (x: dsl.Value) => dsl.Value, {}))
+  const sentence = (step: number, what: string): string =>
+    `one on 1x2x4x4: 0: f: its expression step ${step}: a constant is one finite number, not ${what}.`
+  assert.is(
+    said((x: dsl.Value, { shift }: { readonly shift: dsl.Value }) => x.add(shift)),
+    sentence(1, 'undefined')
+  )
+  assert.is(
+    said((x: dsl.Value) => x.mul('2' as never)),
+    sentence(1, '"2"')
+  )
+  assert.is(
+    said((x: dsl.Value) => dsl.where(true as never, x, 0)),
+    sentence(0, 'true')
+  )
+  assert.is(
+    said(() => undefined),
+    sentence(0, 'undefined')
+  )
+  assert.is(
+    said((x: dsl.Value) => (x as unknown as number) * 2),
+    sentence(0, 'NaN')
+  )
+  assert.is(said(undefined), 'one on 1x2x4x4: 0: f: its expression has no steps.')
 })
 
 test.run()
