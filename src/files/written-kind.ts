@@ -27,7 +27,7 @@ const page: Kind = {
   format: 'HTML',
   begins: /^<!doctype html/i,
   ending: '.html',
-  otherEndings: /\.(pdf|png|svg|jpe?g|md)$/i
+  otherEndings: /\.(json|pdf|png|svg|jpe?g|md)$/i
 }
 const trace: Kind = { name: 'trace', format: 'JSON', begins: /^\s*[[{]/, ending: '.json', otherEndings: /\.(html?|pdf|png|svg)$/i }
 

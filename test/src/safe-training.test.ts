@@ -99,6 +99,7 @@ test('a file of another kind is not replaced; what was written before is, and so
   const elsewhere = [
     ['save', 'model.pth', 'safetensors, not as .pth: name it *.safetensors'],
     ['report', 'page.pdf', 'HTML, not as .pdf: name it *.html'],
+    ['report', 'page.json', 'HTML, not as .json: name it *.html'],
     ['trace', 'run.html', 'JSON, not as .html: name it *.json']
   ] as const
   for (const [option, name, sentence] of elsewhere)
