@@ -132,10 +132,18 @@ type TiledError<
           ? undefined
           : [D] extends [InsideDims<SegmentOpOfText<X[1], X[2]>>]
             ? TiledError<E, F, From, To, D, Verb, F[K & number]>
-            : `cannot ${Verb} along ${ShowDims<Exclude<D, InsideDims<SegmentOpOfText<X[1], X[2]>>>>}; ${SegmentOpOfText<X[1], X[2]>} sums over the pixels, so it must be the segment's last op`
+            : ReadsTheOneBefore<E[F[K & number] & number]> extends true
+              ? `cannot ${Verb} along ${ShowDims<Exclude<D, InsideDims<SegmentOpOfText<X[1], X[2]>>>>}; ${SegmentOpOfText<X[1], X[2]>} sums over the pixels, so it must be the segment's last op`
+              : TiledError<E, F, From, To, D, Verb, F[K & number]>
       : never
     : `cannot ${Verb} along ${ShowDims<Exclude<D, LastDims<X[1]>>>}; ${X[1]} allows ${ShowDims<LastDims<X[1]>>}`
   : undefined
+
+/**
+ * False of an op that starts a further branch: a join reads the end of the branch before it, in
+ * this segment or not, which run time says.
+ */
+type ReadsTheOneBefore<X> = X extends readonly [unknown, unknown, unknown, infer Back] ? (Back extends 0 ? true : false) : true
 
 /**
  * Of the op at position K where it needs statistics along D of what its own segment makes, or of

@@ -34,9 +34,10 @@ const validateTiles = (
     const cut = reduced === undefined ? [] : cutStatistics(statisticsDims(op, args), dims, verb)
     if (cut.length > 0)
       return `cannot ${verb} along ${showDims(cut)}; ${op} needs the statistics of the whole ${reduced === 0 ? 'input, so a segment must end after it' : 'tensor before it, so a segment must end before it'}`
-    return from + place === to - 1 || whereInside.length === 0
-      ? undefined
-      : `cannot ${verb} along ${showDims(whereInside)}; ${acting} sums over the pixels, so it must be the segment's last op`
+    const sum = from + place + 1
+    return whereInside.length > 0 && layers.slice(sum, to).some((reader) => reader.inputs.includes(sum))
+      ? `cannot ${verb} along ${showDims(whereInside)}; ${acting} sums over the pixels, so it must be the segment's last op`
+      : undefined
   })
 
 /** Nothing tiles along C, and asking for it is refused by name. */

@@ -159,6 +159,28 @@ for (const [name, layers] of Object.entries(normalisedSums)) {
   })
 }
 
+/** Sums that nothing reads before the segment has ended: the first stands within it. */
+const sums: Readonly<Record<string, dsl.AnyLayer>> = {
+  'means of one pixel': dsl.adaptiveAvgPool2d({ out: 1 }),
+  means: dsl.globalAvgPool,
+  maxima: dsl.globalMaxPool
+}
+for (const [name, pool] of Object.entries(sums)) {
+  const branches = dsl.parallel([[pool], [convolution(5), dsl.tanh, pool]])
+  const { ops, ...execution } = executionOf([convolution(3), dsl.tanh, branches, dsl.tanh, dsl.meanSquaredError])
+
+  test(`${name} of several tensors in one segment compute what plain does`, async () => {
+    const whole = await gradients({ ...execution, strategy: 'plain' })
+    for (const grid of [
+      { B: 1, H: 2, W: 2 },
+      { B: 3, H: 3, W: 1 }
+    ]) {
+      const tiles: Segment = { from: 0, to: 6, grid, recompute: true, reorder: 'once' }
+      assertClose(await gradients({ ...execution, segments: [tiles, ...single(ops).slice(6)] }), whole, 1e-12)
+    }
+  })
+}
+
 for (const device of ['reference', ...fastDevices] as const)
   for (const [tiles, of] of Object.entries({ whole: { H: 1, W: 1 }, 'in tiles of its pixels': { H: 2, W: 3 } }))
     (testsDevice(device) ? test : test.skip)(

@@ -11,6 +11,7 @@ import {
   maxPool2d,
   model,
   named,
+  parallel,
   planFor,
   relu,
   residual,
@@ -1056,5 +1057,46 @@ planFor(pooled)({
       recompute: false,
       reorder: 'once'
     }
+  ]
+})
+
+const joined = model({
+  name: 'joined',
+  input: [1, 3, 64, 64],
+  layers: [parallel([[globalAvgPool], [relu, globalAvgPool]]), linear({ out: 2 })]
+})
+const ofJoined = {
+  ...made,
+  model: 'joined',
+  input: [1, 3, 64, 64],
+  layers: ['globalAvgPool', 'relu', 'globalAvgPool', 'concat', 'linear 2', 'softmaxCrossEntropy'],
+  order: [0, 1, 2, 3, 4, 5],
+  budget: null,
+  peak: 900000
+} as const
+const tiles = { B: 1, H: 2, W: 2 } as const
+
+// Each pool is read after the segment.
+planFor(joined)({
+  ...ofJoined,
+  segments: [
+    { from: 0, to: 3, checkpoint: '2', grid: tiles, recompute: true, reorder: 'once' },
+    { from: 3, to: 6, checkpoint: 'loss', grid: whole, recompute: false, reorder: 'once' }
+  ]
+})
+
+planFor(joined)({
+  ...ofJoined,
+  segments: [
+    {
+      from: 0,
+      to: 4,
+      checkpoint: 'concat',
+      // expects: segment 0..4: cannot tile along H W; globalAvgPool sums over the pixels, so it must be the segment's last op
+      grid: tiles,
+      recompute: true,
+      reorder: 'once'
+    },
+    { from: 4, to: 6, checkpoint: 'loss', grid: whole, recompute: false, reorder: 'once' }
   ]
 })

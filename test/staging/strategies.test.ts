@@ -13,6 +13,7 @@ import {
   linear,
   maxPool2d,
   model,
+  parallel,
   relu,
   resize,
   tile,
@@ -294,6 +295,25 @@ test('a pool to one pixel inside a segment in tiles is refused, to more pixels i
   }
   assert.match(sentence(1), /segment 0\.\.3: cannot tile along H; adaptiveAvgPool2d to one pixel sums over the pixels/)
   assert.is(sentence(2), '')
+})
+
+test('a sum that nothing inside its segment reads may stand anywhere in it, in tiles too', () => {
+  const pools = parallel([[globalAvgPool], [conv2d({ out: 3, k: 3, p: 1 }), globalAvgPool]])
+  const planned = (to: number) =>
+    stage(
+      request([pools, linear({ out: 2 })], image, {
+        given: {
+          order: [0, 1, 2, 3, 4, 5],
+          segments: [
+            { from: 0, to, grid: { B: 1, H: 2, W: 2 }, recompute: true, reorder: 'once' },
+            { from: to, to: 6, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
+          ]
+        }
+      })
+    )
+  assert.ok(isRight(planned(3)))
+  const joined = planned(4)
+  assert.match(isLeft(joined) ? joined.left.message : '', /segment 0\.\.4: cannot tile along H W; globalAvgPool sums over the pixels/)
 })
 
 test('given segments are refused with the segment and the reason', () => {
