@@ -3,7 +3,13 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 
 const describe = (name: string, thing: string): string =>
-  /^(string|number)$/.test(name) ? `a ${name}` : /^(Array|Readonly|\{)/.test(name) ? `as in a ${thing}` : name
+  /^(string|number)$/.test(name)
+    ? `a ${name}`
+    : /^(Readonly)?Array</.test(name)
+      ? 'a list'
+      : /^(Readonly|\{)/.test(name)
+        ? `as in a ${thing}`
+        : name
 
 const longestShown = 1000
 

@@ -85,7 +85,7 @@ test('a field under both of its names is refused, at any depth', () => {
 
 test('what is wrong in an earlier field is said of today’s', () => {
   const swapped = JSON.parse(readFileSync(earlier('swapped.json'), 'utf8'))
-  assert.equal(decodePlanFile({ ...swapped, residence: 1 }), E.left('swapSchedule is 1, not as in a plan'))
+  assert.equal(decodePlanFile({ ...swapped, residence: 1 }), E.left('swapSchedule is 1, not a list'))
   for (const value of [null, [], 'plan', { segments: 3 }, { segments: [null] }, { placement: null }])
     assert.ok(E.isLeft(decodePlanFile(value)))
 })
