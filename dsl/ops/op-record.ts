@@ -52,6 +52,8 @@ export type OpRecord<A> = {
   /** The options that it knows, in the order in which plans write them. */
   readonly options: readonly OptionText<keyof A>[]
   readonly segment: OpSegment
+  /** The same where it makes one pixel of each image, if that is otherwise: tiles add to it. */
+  readonly toOnePixel?: OpSegment
   /** Ends a network, and makes nothing but a number: what its input is compared with. */
   readonly loss?: LossTarget
   /**

@@ -6,7 +6,7 @@ import * as E from 'fp-ts/Either'
 import type { Mul, AreWholePositive } from '../shapes/arithmetic'
 import { pair, areIntegers, type Height, type OptionValue, type Pair, type Width } from './options'
 import { imageRule, showShape, type NoImage, type Shape } from '../shapes/shape'
-import { local, unary, type OpRecord } from './op-record'
+import { local, reducesPixels, unary, type OpRecord } from './op-record'
 
 /**
  * Options of resize, which takes one of `size`, `scale` and `to`. Pixels are mapped by the two
@@ -80,6 +80,7 @@ export const adaptiveAvgPool2d = {
   options: [['out', '']],
   required: ['out'],
   segment: local,
+  toOnePixel: reducesPixels,
   shape: unary(adaptivePoolShape)
 } as const satisfies OpRecord<AdaptiveAvgPool2dArguments>
 

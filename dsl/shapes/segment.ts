@@ -9,27 +9,33 @@ export { allDims, type Dim }
 
 type Records = typeof opRecords
 
-/** Averages all pixels, to which tiles add, as globalAvgPool does; to more pixels it does not. */
-type PixelPool = 'adaptiveAvgPool2d to one pixel'
+/** Ops that are tiled otherwise where they make one pixel of each image. */
+type OnePixelOp = { [P in Op]: Records[P] extends { readonly toOnePixel: unknown } ? P : never }[Op]
+type ToOnePixel<P extends Op> = `${P} to one pixel`
 /** An op, or what is tiled otherwise with some options than with others. */
-export type SegmentOp = Op | PixelPool
+export type SegmentOp = Op | ToOnePixel<OnePixelOp>
 /** The type of what segmentOp returns. */
-export type SegmentOpOf<P extends Op, A> = P extends 'adaptiveAvgPool2d'
+export type SegmentOpOf<P extends Op, A> = P extends OnePixelOp
   ? [Height<OptionValue<A, 'out', number>>, Width<OptionValue<A, 'out', number>>] extends [1, 1]
-    ? PixelPool
+    ? ToOnePixel<P>
     : P
   : P
 /** The same of an op that is written as in a plan. */
-export type SegmentOpOfText<P extends Op, Text> = Text extends 'adaptiveAvgPool2d 1' | 'adaptiveAvgPool2d 1x1' ? PixelPool : P
-type SegmentRules<P extends SegmentOp> = Records[P extends Op ? P : 'globalAvgPool']['segment']
+export type SegmentOpOfText<P extends Op, Text> = P extends OnePixelOp ? (Text extends `${P} 1` | `${P} 1x1` ? ToOnePixel<P> : P) : P
+type SegmentRules<P extends SegmentOp> =
+  P extends ToOnePixel<infer O extends OnePixelOp> ? Records[O]['toOnePixel'] : P extends Op ? Records[P]['segment'] : never
 
 /** The name of an op among those that are tiled alike, whatever their options. */
-export const segmentOp = (op: Op, args: OpArguments[Op]): SegmentOp =>
-  op === 'adaptiveAvgPool2d' && 'out' in args && [args.out].flat().every((extent) => extent === 1) ? 'adaptiveAvgPool2d to one pixel' : op
+export const segmentOp = (op: Op, args: OpArguments[Op]): SegmentOp => {
+  const isToOnePixel = 'toOnePixel' in opRecords[op] && 'out' in args && [args.out].flat().every((extent) => extent === 1)
+  return isToOnePixel ? (`${op} to one pixel` as SegmentOp) : op
+}
 
 /** The rules by which an op joins a segment. */
-export const segmentRules = (op: SegmentOp): (typeof opRecords)[Op]['segment'] =>
-  opRecords[op === 'adaptiveAvgPool2d to one pixel' ? 'globalAvgPool' : op].segment
+export const segmentRules = (op: SegmentOp): SegmentRules<SegmentOp> => {
+  const record = opRecords[op.split(' ')[0] as Op]
+  return op.includes(' ') && 'toOnePixel' in record ? record.toOnePixel : record.segment
+}
 
 /**
  * Dimensions along which a segment that ends in Last, so far, can be tiled when another op follows;
@@ -61,7 +67,7 @@ export type StatisticsDims<P extends Op, A> =
  * Ops that reduce what tiles partition: the tiles of a segment that one of them ends are those of
  * what it takes.
  */
-export type Summing = PixelPool | { [P in Op]: Records[P]['segment']['reduces'] extends true ? P : never }[Op]
+export type Summing = ToOnePixel<OnePixelOp> | { [P in Op]: Records[P]['segment']['reduces'] extends true ? P : never }[Op]
 /** Ops that may make images of another height or width than those they take. */
 export type Resizing = { [P in Op]: Records[P]['segment']['resizes'] extends true ? P : never }[Op]
 
