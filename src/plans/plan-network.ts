@@ -29,7 +29,7 @@ import {
 } from '../../staging'
 import { loadDeviceModel } from './device'
 import { type TimeShares, timeShares } from './program-statistics'
-import { type Failure, clause } from '../failure'
+import type { Failure } from '../failure'
 import { meshOf } from './mesh'
 import { readNetwork } from './network-cache'
 import { describePlanChange } from './plan-file'
@@ -199,7 +199,7 @@ export interface SetupGraph<S extends Setup = Setup> {
 }
 
 /** The input of a plan that can be one; the plan is checked against the graph that is built. */
-const plannedInput = ({ model, plan }: Setup): readonly number[] | undefined =>
+export const plannedInput = ({ model, plan }: Setup): readonly number[] | undefined =>
   plan === undefined || plan.input.length === 4 ? plan?.input : (model.input ?? plan.input)
 
 /** Builds the graph of a setup, before anything is planned. Fails as `buildRequestGraph` does. */
@@ -210,26 +210,6 @@ export const buildSetupGraph = <S extends Setup>(setup: S, objective: Objective,
     E.bimap(stagingFailure, (graph) => ({ setup, objective, source, graph }))
   )
 }
-
-/** Poolings that halve sides so often are as many as networks have. */
-const strides: readonly number[] = [2, 4, 8, 16, 32, 64, 128]
-
-/** A failure of branches that differ, with the largest sides below the input's that all divide. */
-export const nameFittingSides =
-  (setup: Setup, objective: Objective, source: Source) =>
-  (failure: Failure): Failure => {
-    const [batch, channels, height, width] = setup.input ?? plannedInput(setup) ?? []
-    if (height === undefined || width === undefined || !failure.message.includes('the branches differ')) return failure
-    const fitting = strides
-      .map((stride) => [height - (height % stride), width - (width % stride)] as const)
-      .find(
-        ([rows, columns]) =>
-          rows * columns > 0 && E.isRight(buildSetupGraph({ ...setup, input: [batch!, channels!, rows, columns] }, objective, source))
-      )
-    return fitting === undefined
-      ? failure
-      : { ...failure, message: `${clause(failure)}; take sides that its poolings divide, such as ${fitting.join('x')}` }
-  }
 
 interface Request extends PlanRequest {
   readonly device: ProfiledModel
