@@ -3,6 +3,7 @@ import * as E from 'fp-ts/Either'
 import { groupBy } from 'fp-ts/NonEmptyArray'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import type { Graph } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { namedPaths } from '../files/paths'
 import { imageNotices } from '../images/image-notices'
@@ -120,25 +121,28 @@ interface Run extends PreparedPrediction {
   readonly progress: Progress
 }
 
-/** Refuses, before kernels are measured, what the model cannot predict, or not as is asked for. */
-const checkPrediction = ({ options, wanted, setup, trained, loss }: Run, first: ImageSource): E.Either<Failure, void> =>
+/** What the model predicts; fails where that is nothing, or not as is asked for. */
+const findKind = ({ wanted, loss }: Run, graph: Graph): E.Either<Failure, PredictedKind> =>
   pipe(
-    sourceFor(options, trained, first),
-    E.chain((source) => forwardGraph(setup, { ...first.header, channels: first.channels }, source)),
+    predictedKind(graph, loss),
+    E.chainFirst((kind) => checkKind(wanted, graph.model, kind))
+  )
+
+/** Refuses, before kernels are measured, what the model cannot predict, or not as is asked for. */
+const checkPrediction = (run: Run, first: ImageSource): E.Either<Failure, unknown> =>
+  pipe(
+    sourceFor(run.options, run.trained, first),
+    E.chain((source) => forwardGraph(run.setup, { ...first.header, channels: first.channels }, source)),
     E.fold(
       // The plan says why there is none, and may be made by windows.
       () => E.right(undefined),
-      (graph) =>
-        pipe(
-          predictedKind(graph, loss),
-          E.chain((kind) => checkKind(wanted, graph.model, kind))
-        )
+      (graph): E.Either<Failure, unknown> => findKind(run, graph)
     )
   )
 
 /** Images of one extent, by one plan. */
 const predictAlike = (run: Run, images: readonly Job[]): Outcome<unknown> => {
-  const { options, wanted, setup, weights, reading, trained, loss, progress } = run
+  const { options, setup, weights, reading, trained, progress } = run
   const [{ source: first }] = images as readonly [Job]
   const { height, width } = first.header
   const extent = { height, width, channels: first.channels }
@@ -163,8 +167,7 @@ const predictAlike = (run: Run, images: readonly Job[]): Outcome<unknown> => {
         () => TE.right<Failure, unknown>(undefined),
         ({ windows, graph }) =>
           pipe(
-            TE.fromEither(predictedKind(graph, loss)),
-            TE.chainFirstEitherK((kind) => checkKind(wanted, graph.model, kind)),
+            TE.fromEither(findKind(run, graph)),
             TE.bindTo('kind'),
             TE.bind('classes', ({ kind }) => TE.fromEither(resolveClasses(run, kind.classes))),
             tap(({ kind, classes: { names } }) => {

@@ -1,6 +1,5 @@
 import type { ImageWindow } from '../../native'
 import type { GeoTIFF, GeoTIFFImage } from 'geotiff'
-import { errorReason } from '../failure'
 import { openFileSource } from './file-source'
 import { loadGeoTiff } from './load-geotiff'
 import { type Elements, type Samples, asBytes, newElements } from './samples'
@@ -28,8 +27,8 @@ const findInfinite = (elements: Elements, { elementType, bands = [], channels }:
   return `band ${band} is ${elements[at]} at row ${top + Math.floor(pixel / width)}, column ${left + (pixel % width)}`
 }
 
-/** Whether a window could be read, but holds a value that is infinite. */
-export const isInfinite = (thrown: unknown): boolean => / is -?Infinity at row /.test(errorReason(thrown))
+/** A window that could be read holds a value that is infinite. */
+export class InfiniteValue extends Error {}
 
 /** The image of a directory, which may lie below a page. */
 const imageAt = async (file: GeoTIFF, at: number): Promise<GeoTIFFImage> => {
@@ -66,7 +65,7 @@ export const readBands = async (path: string, { directories }: ImageLevel, windo
       }
     clearNoData(elements, samples)
     const infinite = findInfinite(elements, samples, window)
-    if (infinite !== undefined) throw new Error(infinite)
+    if (infinite !== undefined) throw new InfiniteValue(infinite)
     return asBytes(elements)
   } catch (thrown) {
     throw thrown instanceof RangeError ? new Error('it ends before all of its values') : thrown

@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type ImageWindow, type ReadPixels, freePixels } from '../../native'
-import { type Failure, type Outcome, errorReason, inputFailure } from '../failure'
+import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type ImageHeader, fileReason, isGone, readFailure } from './image-header'
 import { namingTile, wholeTiles } from './bad-tile'
 import { keepingTiles } from './decoded-tiles'
@@ -12,7 +12,7 @@ import { decoderPixels } from './raw-pixels'
 import { type ImageAxis, resampleWindow, storedSpan } from './resample'
 import { isStored } from './resolution'
 import { type Samples, asBytes, asElements, newElements, pixelBytes } from './samples'
-import { isInfinite, readBands } from './band-windows'
+import { InfiniteValue, readBands } from './band-windows'
 import { windowBytes } from './tile-windows'
 
 /** What of the image is decoded at a time, as it is read: single pixels where it is resampled. */
@@ -34,9 +34,9 @@ const windowFailure =
   (thrown: unknown): Failure => {
     if (isGone(thrown)) return readFailure(path)(thrown)
     const ofLevel = levels.length > 1 ? ` of level ${levels.indexOf(level)}` : ''
-    if (isInfinite(thrown))
+    if (thrown instanceof InfiniteValue)
       return inputFailure(
-        `the image ${path} is not finite: ${errorReason(thrown)}${ofLevel}; store NaN in its place, which is read as 0, or leave the image out`
+        `the image ${path} is not finite: ${thrown.message}${ofLevel}; store NaN in its place, which is read as 0, or leave the image out`
       )
     const { top, left, height, width } = wholeTiles(window, level.tile!, level)
     const where = `rows ${spanText(top, height)}, columns ${spanText(left, width)}`

@@ -1,14 +1,14 @@
 import * as E from 'fp-ts/Either'
 import type { Objective, Source } from '../../staging'
 import { type Failure, clause } from '../failure'
-import { buildSetupGraph, plannedInput } from './plan-network'
+import { type SetupGraph, buildSetupGraph, plannedInput } from './plan-network'
 import type { Setup } from './setup'
 
 /** Poolings that halve sides so often are as many as networks have. */
 const strides: readonly number[] = [2, 4, 8, 16, 32, 64, 128]
 
 /** A failure of branches that differ, with the largest sides below the input's that all divide. */
-export const nameFittingSides =
+const nameFittingSides =
   (setup: Setup, objective: Objective, source: Source) =>
   (failure: Failure): Failure => {
     const [batch, channels, height, width] = setup.input ?? plannedInput(setup) ?? []
@@ -23,3 +23,7 @@ export const nameFittingSides =
       ? failure
       : { ...failure, message: `${clause(failure)}; take sides that its poolings divide, such as ${fitting.join('x')}` }
   }
+
+/** As `buildSetupGraph`, and names sides that a network's poolings divide, where they do not. */
+export const buildFittingGraph = (setup: Setup, objective: Objective, source: Source): E.Either<Failure, SetupGraph> =>
+  E.mapLeft(nameFittingSides(setup, objective, source))(buildSetupGraph(setup, objective, source))

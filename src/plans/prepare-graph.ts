@@ -4,8 +4,8 @@ import type { Objective, Source } from '../../staging'
 import type { Outcome } from '../failure'
 import { measureFirst } from './measure-first'
 import { type SharingRanks, onRanks } from './fastest-mesh'
-import { nameFittingSides } from './fitting-sides'
-import { type SetupGraph, buildSetupGraph } from './plan-network'
+import { buildFittingGraph } from './fitting-sides'
+import type { SetupGraph } from './plan-network'
 import type { Setup } from './setup'
 import { type Watching, pickWatching } from './watching'
 
@@ -17,8 +17,7 @@ import { type Watching, pickWatching } from './watching'
 export const prepareGraph = (setup: Setup, objective: Objective, source: Source, options: Watching & SharingRanks): Outcome<SetupGraph> => {
   const watching = pickWatching(options)
   return pipe(
-    TE.fromEither(buildSetupGraph(setup, objective, source)),
-    TE.mapLeft(nameFittingSides(setup, objective, source)),
+    TE.fromEither(buildFittingGraph(setup, objective, source)),
     TE.chainEitherK((built) => onRanks(built, options, watching)),
     TE.chainFirst((built) => measureFirst(built, watching))
   )

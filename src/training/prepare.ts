@@ -12,8 +12,8 @@ import { maxSteps } from '../options/limits'
 import { present } from '../options/present'
 import { alternatives } from '../text/alternatives'
 import { measureFirst } from '../plans/measure-first'
-import { nameFittingSides } from '../plans/fitting-sides'
-import { type Planned, type SetupGraph, buildSetupGraph, imageNetSource, planNetwork } from '../plans/plan-network'
+import { buildFittingGraph } from '../plans/fitting-sides'
+import { type Planned, type SetupGraph, imageNetSource, planNetwork } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
 import { tap } from '../tasks/tap'
 import { measuresByKind } from './best'
@@ -205,14 +205,7 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
         E.chain(() => checkValidateOn(asked, split.validation))
       )
     ),
-    TE.bind('unweighted', ({ split }) => {
-      const objective = objectiveFor(asked, split)
-      return pipe(
-        buildSetupGraph(setup, objective, imageNetSource),
-        E.mapLeft(nameFittingSides(setup, objective, imageNetSource)),
-        TE.fromEither
-      )
-    }),
+    TE.bind('unweighted', ({ split }) => TE.fromEither(buildFittingGraph(setup, objectiveFor(asked, split), imageNetSource))),
     TE.bind('classes', ({ unweighted, split }) => TE.fromEither(countLossClasses(unweighted.graph, split, options.classNames?.names))),
     TE.chainFirstEitherK(({ classes, split: { training, validation } }) =>
       E.traverseArray(checkLabels(classes))(validation === undefined ? [training] : [training, validation])

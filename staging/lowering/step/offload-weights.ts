@@ -1,8 +1,9 @@
 import { collectUses, type BufferUses } from '../ir/buffer-uses'
-import { arenaOperand, type Buffer, type Pool, type UnplacedInstruction } from '../ir/builder'
+import { arenaOperand, createBuilder, type Buffer, type Pool, type UnplacedInstruction } from '../ir/builder'
 import { contiguousCopy } from '../ir/contiguous-copy'
 import { insertBefore } from '../ir/insert-before'
 import { replaceBuffers } from '../ir/replace-buffers'
+import { waitForEngine } from '../ir/wait-for-engine'
 import type { UnplacedPersistentTensor } from '../scope/persistent-tensors'
 
 /** A time during which weights are on the device: positions of the code, `to` is its last use. */
@@ -101,13 +102,11 @@ export const offloadWeights = (
     before.set(position, [...(before.get(position) ?? []), ...inserted])
   }
   const started = (engine: 'to-device' | 'to-host', { device, host }: Stay, event: number): readonly UnplacedInstruction[] => {
-    const here = pool.freshEvent()
-    return [
-      { kind: 'record', engine: 'compute', event: here },
-      { kind: 'wait', engine, event: here },
-      contiguousCopy(engine, device.bytes, arenaOperand(device), arenaOperand(host)),
-      { kind: 'record', engine, event }
-    ]
+    const transfer = createBuilder(pool)
+    waitForEngine(transfer, engine, 'compute')
+    transfer.copy(contiguousCopy(engine, device.bytes, arenaOperand(device), arenaOperand(host)))
+    transfer.record(engine, event)
+    return transfer.code()
   }
   const left = new Map(stays.flatMap((stay) => (stay.isWritten ? [[stay, pool.freshEvent()] as const] : [])))
   for (const [stay, event] of left) insert(stay.to + 1, ...started('to-host', stay, event))
@@ -120,9 +119,9 @@ export const offloadWeights = (
     insert(loads[index]!, ...started('to-device', stay, arrived[index]!))
   })
   stays.forEach((stay, index) => insert(stay.from, { kind: 'wait', engine: 'compute', event: arrived[index]! }))
-  const staysOf = (buffer: Buffer): readonly Stay[] => stays.filter(({ host }) => host === buffer)
+  const staysOf = new Map([...names.keys()].map((buffer) => [buffer, stays.filter(({ host }) => host === buffer)]))
   const replaced = code.map((one, position) =>
-    replaceBuffers(one, (buffer) => (names.has(buffer) ? staysOf(buffer).find(({ to }) => position <= to)?.device : undefined))
+    replaceBuffers(one, (buffer) => staysOf.get(buffer)?.find(({ to }) => position <= to)?.device)
   )
   return insertBefore(replaced, before)
 }
