@@ -36,15 +36,16 @@ TILEFOLD_INLINE void forTurns(const Strip& strip, const Body& body) {
   }
 }
 
-// As forTurns, of bodies that add in double: without AVX-512 by four, which a register holds. Lanes
-// in whole eights are 8 or 16.
+// As forTurns, of bodies that add in double: by as many floats as fill a register, without AVX-512
+// as many as do in double. Lanes in whole eights are 8 or 16.
 template <class T, class Body>
 TILEFOLD_INLINE void forSums(const Strip& strip, const Body& body) {
-  if constexpr (!std::is_same_v<T, Bfloat16>)
-    if (machineBlock() < laneCount && strip.lanes % 8 == 0) {
-      const Turns turns{0, strip.count, strip.step, 0, strip.lanes};
+  if constexpr (!std::is_same_v<T, Bfloat16>) {
+    const Turns turns{0, strip.count, strip.step, 0, strip.lanes};
+    if (machineBlock() < laneCount && strip.lanes % 8 == 0)
       return strip.lanes == laneCount ? body.template run<Row<4, 4, true>>(turns) : body.template run<Row<4, 2, true>>(turns);
-    }
+    if (strip.lanes == laneCount) return body.template run<Row<16, 1, true>>(turns);
+  }
   forTurns<T>(strip, body);
 }
 

@@ -91,13 +91,36 @@ TILEFOLD_DOUBLES(4)
 TILEFOLD_DOUBLES(8)
 #undef TILEFOLD_DOUBLES
 
+// Two registers, since GCC widens half a register of floats in quarters.
+template <>
+struct DoublesOf<16> {
+  using Half = DoublesOf<8>::Type;
+  struct Type {
+    TILEFOLD_INLINE Type operator-(const Type& other) const { return {low - other.low, high - other.high}; }
+    TILEFOLD_INLINE Type operator*(const Type& other) const { return {low * other.low, high * other.high}; }
+    TILEFOLD_INLINE void operator+=(const Type& other) {
+      low += other.low;
+      high += other.high;
+    }
+    TILEFOLD_INLINE double operator[](int i) const { return i < 8 ? low[i] : high[i - 8]; }
+    Half low, high;
+  };
+  TILEFOLD_INLINE static Type widened(const Lanes<16>::Floats& value) {
+    typedef double Both __attribute__((vector_size(16 * sizeof(double))));
+    const Both both = __builtin_convertvector(value, Both);
+    Type result;
+    std::memcpy(&result, &both, sizeof(result));
+    return result;
+  }
+};
+
 // Of floats in double; of bf16, which has fewer digits, a run of turns in float and the runs in
 // double.
 template <class R, class T>
 struct Sums {
   static constexpr bool inRuns = std::is_same_v<T, Bfloat16>;
   static constexpr std::int64_t run = 16;
-  static constexpr int doubleLanes = R::width < 8 ? R::width : 8, parts = R::width * R::vectors / doubleLanes;
+  static constexpr int doubleLanes = inRuns ? 8 : R::width, parts = R::width * R::vectors / doubleLanes;
   using Doubles = typename DoublesOf<doubleLanes>::Type;
   using Sum = std::conditional_t<inRuns, FloatsOf<R>, Doubles>;
 
