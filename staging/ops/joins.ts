@@ -156,16 +156,9 @@ export const joinedOffset = (
   elementBytes: number
 ): number => tensorBytes(layout, [images, channelOffsets(operands)[operand]!.first, height, width], elementBytes)
 
-/** Whether an operand lies where it belongs in the whole. */
-const isThere = (operands: readonly TileTensor[], operand: number, whole: TileTensor, elementBytes: number): boolean => {
-  const [part, all] = [operands[operand]!.address, whole.address]
-  return (
-    part.space === 'arena' &&
-    all.space === 'arena' &&
-    part.buffer === all.buffer &&
-    part.base === all.base + joinedOffset(operands, operand, whole, elementBytes)
-  )
-}
+/** Whether a part lies where it belongs in a whole, so many bytes from its beginning. */
+const isThere = ({ address: part }: TileTensor, { address: whole }: TileTensor, bytes: number): boolean =>
+  part.space === 'arena' && whole.space === 'arena' && part.buffer === whole.buffer && part.base === whole.base + bytes
 
 /** Joins tensors along their channels. */
 export const concat: OpLowering<'concat'> = {
@@ -181,14 +174,14 @@ export const concat: OpLowering<'concat'> = {
     if (!fillBlocks(sources, destination))
       builder.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, activationBytes) }, { destination: address })
     sources.forEach((source, operand) => {
-      if (isThere(sources, operand, destination, activationBytes)) return
+      if (isThere(source, destination, joinedOffset(sources, operand, destination, activationBytes))) return
       builder.launch<'copyChannels'>(copyToJoin(sources, operand, destination), { source: source.address, destination: address })
     })
   },
-  backward: ({ builder }, step, { destination, sources }) =>
+  backward: ({ builder, activationBytes }, step, { destination, sources }) =>
     channelOffsets(step.sources).forEach(({ first }, operand) => {
       const tile = sources[operand]
-      if (tile === undefined) return
+      if (tile === undefined || isThere(tile, destination!, joinedOffset(step.sources, operand, destination!, activationBytes))) return
       builder.launch<'copyChannels'>(copyFields(tile, { tile: destination!, first }, { tile, first: 0 }), {
         source: destination!.address,
         destination: tile.address

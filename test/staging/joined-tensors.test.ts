@@ -14,7 +14,7 @@ import {
   relu,
   type Layers
 } from '../../dsl'
-import { referenceModel, stage, verify, type DeviceModel, type Segment } from '../../staging'
+import { referenceModel, stage, verify, type DeviceModel, type Kernel, type Segment } from '../../staging'
 import { must } from '../must'
 import { launches } from './edit-program'
 
@@ -31,13 +31,21 @@ const stageOf = (layers: Layers, images = 1, device: DeviceModel = referenceMode
     })
   )
 
-/** Copies of channels in forward: from a tensor to where it is joined to others. */
-const copiesOf = (layers: Layers, images?: number, device?: DeviceModel): number => {
+const kernelsOf = (layers: Layers, images?: number, device?: DeviceModel): readonly Kernel[] => {
   const { program } = stageOf(layers, images, device)
   must(verify(program))
-  const copies = launches(program).filter(({ kernel }) => kernel.kind === 'copyChannels')
-  return copies.filter(({ kernel }) => kernel.kind === 'copyChannels' && kernel.destinationChannels > kernel.sourceChannels).length
+  return launches(program).map(({ kernel }) => kernel)
 }
+
+/** Copies of channels in forward: from a tensor to where it is joined to others. */
+const copiesOf = (layers: Layers, images?: number, device?: DeviceModel): number =>
+  kernelsOf(layers, images, device).filter((kernel) => kernel.kind === 'copyChannels' && kernel.destinationChannels > kernel.sourceChannels)
+    .length
+
+/** Copies of channels in backward: from the gradient of what is joined to that of a part. */
+const copiesBackOf = (layers: Layers, images?: number, device?: DeviceModel): number =>
+  kernelsOf(layers, images, device).filter((kernel) => kernel.kind === 'copyChannels' && kernel.destinationChannels < kernel.sourceChannels)
+    .length
 
 test('dense blocks in a row grow in one place: only what stands before them is copied', () => {
   assert.is(copiesOf(denseBlocks(8)), 1)
@@ -71,6 +79,33 @@ test('branches write where they are joined, but for what others read meanwhile, 
   assert.is(copiesOf([convolution(4), branches, convolution(4)]), 0)
   const down = [maxPool2d({ k: 2 }), convolution(8), relu, convTranspose2d({ out: 4, k: 2, s: 2 })]
   assert.is(copiesOf([convolution(4), relu, parallel([[], down]), convolution(4)]), 1)
+})
+
+test('dense blocks go back in one place: only what stands before them gets a gradient of its own', () => {
+  assert.is(copiesBackOf(denseBlocks(8)), 2)
+  assert.is(copiesBackOf(denseBlocks(8), 2), 6)
+  const aligned: DeviceModel = { ...referenceModel('float32'), viewAlignment: 2 * 16 * 16 * 16 * 4 }
+  assert.is(copiesBackOf(denseBlocks(8), 1, aligned), 4)
+})
+
+test('what others read too keeps its gradient apart, and with it all that is joined to it', () => {
+  const branches = parallel([[convolution(4), relu], [maxPool2d({ k: 3, s: 1, p: 1 })], [convolution(8)]])
+  assert.is(copiesBackOf([convolution(4), branches, convolution(4)]), 0)
+  const down = [maxPool2d({ k: 2 }), convolution(8), relu, convTranspose2d({ out: 4, k: 2, s: 2 })]
+  assert.is(copiesBackOf([convolution(4), relu, parallel([[], down]), convolution(4)]), 2)
+})
+
+test('a normalisation adds its gradient to that of its input', () => {
+  const kinds = kernelsOf(denseBlocks(8))
+  assert.is(kinds.filter((kernel) => kernel.kind === 'normaliseBackward' && kernel.add === 1).length, 3)
+  assert.is(kinds.filter((kernel) => kernel.kind === 'copyBox' && kernel.add === 1).length, 0)
+})
+
+test('what a dense block has normalised before, it does not measure again', () => {
+  const measured = (kernels: readonly Kernel[]): readonly number[] =>
+    kernels.flatMap((kernel) => (kernel.kind === 'momentsForward' ? [kernel.channels] : []))
+  assert.equal(measured(kernelsOf(denseBlocks(8))), [16, 8, 8, 8])
+  assert.equal(measured(kernelsOf(denseBlocks(8), 2)), [16, 24, 32, 40])
 })
 
 test.run()

@@ -7,7 +7,8 @@ import type { OpStep } from '../scope/op-step'
 import { wholePart, coversAll, coversImages, inStepIo, isSameRegion, regionExtents, alignedSlice, within } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
 import type { BackwardTile } from './bound-gradients'
-import { forWriting, isShared } from './shared-gradients'
+import { joinedGradient } from './joined-place'
+import { forWriting, isShared, overlaps } from './shared-gradients'
 
 /**
  * Whether a tile's gradient of an input can be written where it belongs: no other tile reads these
@@ -61,9 +62,29 @@ export const createInputGradient = (tile: BackwardTile, step: OpStep, operand: n
   const isFirstOperand = node.inputs.indexOf(tensor) === operand
   if (whole !== undefined && whole !== 'stepIo' && isFirstOperand && startsAt(tile, tensor, whole, region))
     return alignedSlice(scope, whole, region)!
+  const joined = destination && joinedGradient(tile, step, operand, destination)
+  if (joined !== undefined) return joined
   const mayOverwrite = operand === 0 && getNodeLowering(node).inPlace && destination !== undefined
   if (mayOverwrite && !isShared(tile, destination, step.position + 1)) return { address: destination.address, ...shape }
   return freshTile(scope, tileIdentity('input-gradient', node.name), shape.extents, shape.layout)
+}
+
+/**
+ * The gradient of a tensor that others have contributed to and that an op may add its own to, while
+ * it reads that of its output; undefined where there is none, or others read it.
+ */
+export const gradientToAddTo = (tile: BackwardTile, step: OpStep, destination: TileTensor): TileTensor | undefined => {
+  const { scope, bound, body, gradients, given, received } = tile
+  const tensor = step.node.inputs[0]!
+  const region = readRegion(tile, step, tensor)
+  const isInside = tensor > bound.segment.from || bound.hostTensors.has(tensor)
+  const before = isInside ? received.get(tensor) : undefined
+  const whole = isInside ? undefined : gradients.inputOf(tensor)
+  const isGiven = whole !== undefined && whole !== 'stepIo' && !startsAt(tile, tensor, whole, region)
+  const sum = isInside ? isSameRegion(body.held(tensor), region) && before : isGiven && alignedSlice(scope, whole, region)
+  if (!sum || sum.layout !== step.source.layout || overlaps(tile, sum, destination) || isShared(tile, sum, tensor)) return undefined
+  if (!isInside) given.add(tensor)
+  return sum
 }
 
 /**

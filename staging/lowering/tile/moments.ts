@@ -1,18 +1,19 @@
 import { tileIdentity } from '../ir/buffer-identity'
 import { sharesMicroBatches } from '../../graph/objective'
-import type { Graph } from '../../graph/graph'
+import type { Graph, Statistics } from '../../graph/graph'
 import { findShard } from '../../graph/shard'
 import { accumulatesStatistics, isWithinTile, updatesRunning, type NormalisationNode } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
 import type { Pass } from './bound-segment'
 import type { TilePass } from './tile-pass'
 import type { ModelScope } from '../scope/scope'
-import { arenaOperand, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
+import { arenaOperand, offsetBy, zeroStrides, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
 import { wholePart, isSameRegion, regionExtents, tensorBytes, tileFields, within } from '../scope/regions'
 import { copyPart } from '../scope/copies'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 import { getNodeLowering } from '../../ops'
 import { momentBytes, momentsAt } from '../../ops/moment-addresses'
+import { joinedChannels, type JoinedChannels } from './joined-moments'
 
 const zero = (builder: Builder, { bytes }: Buffer, destination: UnplacedOperand): void =>
   builder.launch<'zero'>({ kind: 'zero', bytes }, { destination })
@@ -50,7 +51,34 @@ export const findMomentAccumulators = (
         (reader) => accumulatesStatistics(graph.nodes[reader]!) && (tensor > 0 || (from <= reader && reader < to))
       )
 
-const addMoments = (scope: ModelScope, positions: readonly number[], source: TileTensor, region: Region): void => {
+/** Adds the moments of some channels of a tensor to those of an op, or writes what others know. */
+const addChannels = (
+  { builder, moments: known }: ModelScope,
+  { perImage }: Statistics,
+  moments: UnplacedOperand,
+  channels: JoinedChannels
+): void => {
+  const { tile, momentsOffset } = channels
+  const [groups, ofChannels] = [tile.extents[1], offsetBy(moments, momentsOffset, zeroStrides)]
+  if (channels.known === undefined)
+    builder.launch<'momentsForward'>(
+      { kind: 'momentsForward', groups, perImage, ...tileFields(tile) },
+      { source: tile.address, moments: ofChannels }
+    )
+  else
+    builder.launch<'mergeMoments'>(
+      { kind: 'mergeMoments', rows: groups, parts: 1 },
+      { source: arenaOperand(known.get(channels.known)!), moments: ofChannels }
+    )
+}
+
+const addMoments = (
+  scope: ModelScope,
+  positions: readonly number[],
+  source: TileTensor,
+  region: Region,
+  partsFor: (node: NormalisationNode) => readonly JoinedChannels[] | undefined = () => undefined
+): void => {
   for (const position of positions) {
     const read = scope.graph.nodes[position]!
     if (read.overlaps) {
@@ -59,15 +87,20 @@ const addMoments = (scope: ModelScope, positions: readonly number[], source: Til
     }
     const node = read as NormalisationNode
     const { groups, perImage } = node.statistics
-    scope.builder.launch<'momentsForward'>(
-      { kind: 'momentsForward', groups, perImage, ...tileFields(source) },
-      { source: source.address, moments: momentsAt(scope, node, position, region) }
-    )
+    const moments = momentsAt(scope, node, position, region)
+    const parts = partsFor(node)
+    if (parts !== undefined) parts.forEach((channels) => addChannels(scope, node.statistics, moments, channels))
+    else
+      scope.builder.launch<'momentsForward'>(
+        { kind: 'momentsForward', groups, perImage, ...tileFields(source) },
+        { source: source.address, moments }
+      )
   }
 }
 
 /** Adds what a tile owns of a tensor to the moments of all that normalise it. */
-export const accumulateMoments = ({ scope, bound, body, pass }: TilePass, tensor: number, tile: TileTensor): void => {
+export const accumulateMoments = (tilePass: TilePass, tensor: number, tile: TileTensor): void => {
+  const { scope, bound, body, pass } = tilePass
   const { builder, activationBytes } = scope
   const wanted = findMomentAccumulators(scope, bound.segment, pass, tensor)
   if (wanted.length === 0) return
@@ -79,7 +112,7 @@ export const accumulateMoments = ({ scope, bound, body, pass }: TilePass, tensor
     source = { address: arenaOperand(buffer), extents, layout: tile.layout }
     copyPart(builder, { tensor: tile, region: within(region, owned) }, wholePart(source), 0, activationBytes)
   }
-  addMoments(scope, wanted, source, owned)
+  addMoments(scope, wanted, source, owned, (node) => joinedChannels(tilePass, tensor, source, node))
 }
 
 /**

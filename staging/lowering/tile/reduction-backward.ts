@@ -11,7 +11,7 @@ import { trainableTensors } from '../scope/parameters'
 import { wholePart, regionExtents } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
 import type { BackwardTile, BoundGradients } from './bound-gradients'
-import { contribute, createInputGradient } from './input-gradients'
+import { contribute, createInputGradient, gradientToAddTo } from './input-gradients'
 import { parameterTargets } from './parameter-gradients'
 import { forWriting } from './shared-gradients'
 
@@ -24,12 +24,13 @@ const emitSourceGradient = (
   step: OpStep,
   destination: TileTensor,
   sums: UnplacedOperand,
-  sourceGradient: UnplacedOperand
+  sourceGradient: UnplacedOperand,
+  add: 0 | 1
 ): void => {
   const node = step.node as NormalisationNode
   const { fields, operands } = normalisationKernel(scope, node, step.position, step.source, step.sourceRegion, step.slope)
   scope.builder.launch<'normaliseBackward'>(
-    { kind: 'normaliseBackward', ...fields, add: 0 },
+    { kind: 'normaliseBackward', ...fields, add },
     { ...operands, destinationGradient: destination.address, sums: node.statistics.fromInput ? sums : noOperand, sourceGradient }
   )
 }
@@ -56,8 +57,10 @@ export const emitReduction = (tile: BackwardTile, step: OpStep, destination: Til
   if (pending === 'host') return void waiting.set(position, forWriting(tile, destination, position + 1))
   if (pending !== undefined)
     return copyPart(scope.builder, wholePart(destination), { tensor: pending, region: sourceRegion }, 1, scope.activationBytes)
+  const before = gradientToAddTo(tile, step, destination)
+  if (before !== undefined) return emitSourceGradient(tile, step, destination, sums, before.address, 1)
   const place = createInputGradient(tile, step, 0, destination)
-  emitSourceGradient(tile, step, destination, sums, place.address)
+  emitSourceGradient(tile, step, destination, sums, place.address, 0)
   contribute(tile, tensor, sourceRegion, { ...place, extents: source.extents }, true)
 }
 
