@@ -474,8 +474,8 @@ double bf16Tolerance(const Shape& results) {
 }
 
 // In bf16, summed in float: strips of rows and of parts of rows, odd widths, strides over rows,
-// unread taps, taps far apart, images of one row each, more channels than are packed at once, and
-// `cases` at random. Ours: the same bits for any number of threads.
+// strides longer than a row, unread taps, taps far apart, images of one row each, more channels
+// than are packed at once, and `cases` at random. Ours: the same bits for any number of threads.
 void testBf16Convolutions(int threads, int otherThreads, std::int64_t cases) {
   const auto plain = Layout::plain;
   const auto cpu = makeCpuDevice(Precision::bf16, threads), other = makeCpuDevice(Precision::bf16, otherThreads);
@@ -562,6 +562,8 @@ void testBf16Convolutions(int threads, int otherThreads, std::int64_t cases) {
     testGroups(channels, 2, channels, channels, axis(9, 7, 2, 1, 3, 3), axis(290, 9, 1, 2, 8, 8));
   }
   test(1, 64, 48, axis(65, 3, 2, 1, 1, 1), axis(67, 3, 2, 1, 1, 1));
+  test(2, 53, 48, axis(6, 3, 2, 1, 1, 0), axis(1, 3, 2, 1, 1, 1));
+  test(1, 16, 32, axis(5, 2, 1, 1, 1, 0), axis(2, 5, 3, 1, 2, 2));
   test(2, 60, 130, axis(20, 1, 1, 1, 0, 0), axis(21, 1, 1, 1, 0, 0));
   test(5, 64, 64, axis(7, 1, 1, 1, 0, 0), axis(7, 1, 1, 1, 0, 0));
   test(3, 64, 100, axis(33, 1, 2, 1, 0, 0), axis(34, 1, 2, 1, 0, 0));

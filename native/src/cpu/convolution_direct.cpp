@@ -61,12 +61,20 @@ bool countsToZero(const Convolution& c) {
   return channels * rows * columns % range == 0;
 }
 
+// oneDNN (2.6.3) sorts a row of bf16 by the places of its pixels in a stride, and reads those
+// places of which a shorter row has none too: whatever lies there.
+template <class T>
+bool readsUnwritten(KernelKind kind, const Convolution& c) {
+  return std::is_same_v<T, Bfloat16> && kind == KernelKind::convolutionBackwardWeights && c.inWidth < c.strideWidth;
+}
+
 }  // namespace
 
 template <class T>
 std::optional<Recipe> findDirectConvolution(KernelKind kind, const Convolution& c) {
   if (std::is_same_v<T, Bfloat16> && !multipliesBf16()) return std::nullopt;
   if (kind == KernelKind::convolutionForward && countsToZero(c)) return std::nullopt;
+  if (readsUnwritten<T>(kind, c)) return std::nullopt;
   try {
     const std::optional<ConvolutionDescriptors> descriptors = describe<T>(kind, c);
     return descriptors ? Recipe::find(kind, *descriptors) : std::nullopt;
