@@ -15,7 +15,7 @@ import { setupReads } from '../plans/setup-files'
 import { resolveReading } from '../predicting/input-channels'
 import type { ClassNames } from '../results/class-names'
 import { type TrainedChannels, decodeTrainedChannels } from '../weights/channel-metadata'
-import { decodeTrainedClasses } from '../weights/class-metadata'
+import { decodeTrainedClasses, findMovedClass } from '../weights/class-metadata'
 import { decodeTrainedLoss } from '../weights/loss-metadata'
 import { openWeightFile } from '../weights/open-weight-file'
 import type { WeightFile } from '../weights/weight-file'
@@ -44,12 +44,20 @@ const weightSource = ({ weights, onNotice }: DecodedPredictOptions): WeightSourc
 }
 
 /** The names of classes, as is said, or else as the weights say. */
-const classNamesOf = ({ classNames }: DecodedPredictOptions, file: WeightFile): E.Either<Failure, ClassNames | undefined> =>
-  classNames !== undefined
-    ? E.right({ names: classNames.names, from: 'option' })
-    : E.map((names: readonly string[] | undefined): ClassNames | undefined => names && { names, from: 'weights' })(
-        decodeTrainedClasses(file)
-      )
+const classNamesOf = ({ classNames }: DecodedPredictOptions, file: WeightFile): E.Either<Failure, ClassNames | undefined> => {
+  if (classNames === undefined)
+    return E.map((names: readonly string[] | undefined): ClassNames | undefined => names && { names, from: 'weights' })(
+      decodeTrainedClasses(file)
+    )
+  const moved = findMovedClass(classNames.names, file)
+  if (moved === undefined) return E.right({ names: classNames.names, from: 'option' })
+  const { name, trained, now, order } = moved
+  return E.left(
+    inputFailure(
+      `--class-names has ${name} as class ${now}, but ${file.path} were trained with it as class ${trained}: leave it out, or give ${order.join(',')}`
+    )
+  )
+}
 
 /** The loss that weights were trained by, as is said, or else as they say. */
 const trainedLoss = (

@@ -295,13 +295,14 @@ interface Followers {
  * Opens the network and the metrics, and trains; both are closed whatever happens.
  */
 export const runPrepared = (prepared: PreparedTraining, { record, recorder, tracker }: Followers): Outcome<TrainedRecord> => {
-  const { request, planned, state } = prepared
+  const { request, planned, training, state } = prepared
   const { ranks } = request
   const { weights, newHead, reset = [] } = request.options
+  const source = { resets: { newHead, reset }, classNames: training.names, onNotice: request.notify }
   const opening: NetworkOptions = {
     planned,
     device: request.setup.device,
-    weights: weights === undefined ? undefined : { path: weights, resets: { newHead, reset }, onNotice: request.notify },
+    weights: weights === undefined ? undefined : { path: weights, ...source },
     state: state?.restore,
     share: ranks && shareWeights(ranks),
     network: ranks?.network,

@@ -2,14 +2,17 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Graph, Parameter } from '../../staging/graph/graph'
+import { hasPrefix } from '../../staging/graph/objective'
 import type { StepIo, Numbers } from '../../native'
-import type { Failure, Outcome } from '../failure'
-import { drawParameters } from './initialise'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { findMovedClass } from './class-metadata'
+import { drawParameters, lastLayer } from './initialise'
 import { type NamedTensor, type Resets, type WeightMatch, matchWeights } from './match-weights'
 import { renameToNetwork } from './network-names'
 import { openWeightFile } from './open-weight-file'
 import { type FittedFile, fitInputChannels } from './repeat-planes'
 import { type Metadata, type TensorData, writeTensors } from './safetensors'
+import type { WeightFile } from './weight-file'
 
 /** Tells whether all values are finite: nothing but them makes 0 of a product with 0. */
 const areFinite = (values: Numbers): boolean => {
@@ -43,8 +46,27 @@ export interface WeightSource {
   readonly path: string
   /** What is drawn anew; absent where all must be in the file. */
   readonly resets?: Resets
+  /** What the network shall score, in order; refused where the file has it in another. */
+  readonly classNames?: readonly string[] | undefined
   /** Takes one sentence on what of the file is read otherwise than it stands there. */
   readonly onNotice?: ((sentence: string) => void) | undefined
+}
+
+/** Refuses a last layer that would be taken to score the classes in another order. */
+const checkClassOrder = (
+  { file, match }: { readonly file: WeightFile; readonly match: WeightMatch },
+  names: readonly string[],
+  parameters: readonly Parameter[]
+): E.Either<Failure, void> => {
+  const last = lastLayer(parameters)
+  const moved = match.loaded.some(({ name }) => hasPrefix(name, last)) ? findMovedClass(names, file) : undefined
+  return moved === undefined
+    ? E.right(undefined)
+    : E.left(
+        inputFailure(
+          `${file.path}: was trained with ${moved.name} as class ${moved.trained}, but the data has it as class ${moved.now}: give --class-names ${moved.order.join(',')} (of values, columns in that order), or --new-head to draw the last layer anew`
+        )
+      )
 }
 
 /** The weights that a network starts with: what came from the file, and what did not. */
@@ -59,7 +81,7 @@ export interface StartingWeights extends WeightMatch {
  * to be drawn anew.
  */
 export const readWeights = (
-  { path, resets, onNotice }: WeightSource,
+  { path, resets, classNames = [], onNotice }: WeightSource,
   { model, parameters }: Pick<Graph, 'model' | 'parameters'>,
   seed: number,
   io: StepIo
@@ -74,6 +96,7 @@ export const readWeights = (
     ),
     TE.map(({ file: stored }): FittedFile => (resets === undefined ? { file: stored } : fitInputChannels(stored, parameters))),
     TE.bind('match', ({ file }) => TE.fromEither(matchWeights({ file, model, parameters, resets }))),
+    TE.chainFirstEitherK((found) => checkClassOrder(found, classNames, parameters)),
     TE.chainFirst(({ file, match }) =>
       TE.traverseSeqArray(({ name }: NamedTensor) =>
         pipe(

@@ -61,6 +61,22 @@ test('a table of scores has the names of the folders that were trained on, and -
   assert.equal(headerOf(at('others.csv')), ['path', 'class', 'probability of x', 'probability of y'])
 })
 
+test('names that the weights have in another order are refused, by predictions and by trainings that keep the last layer', async () => {
+  const weights = await trained(modelOf(2), at('classes'))
+  const predicted = await failureOf(run(modelOf(2), weights, { image: at('classes/normal/0.png'), classNames: 'tumour,normal' }))
+  assert.is(
+    predicted.message,
+    `--class-names has tumour as class 0, but ${weights} were trained with it as class 1: leave it out, or give normal,tumour`
+  )
+  const training = { ...common, model: modelOf(2), data: at('classes'), steps: 1, weights }
+  assert.is(
+    (await failureOf(train({ ...training, classNames: 'tumour,normal' }))).message,
+    `${weights}: was trained with tumour as class 1, but the data has it as class 0: give --class-names normal,tumour (of values, columns in that order), or --new-head to draw the last layer anew`
+  )
+  await valueOf(train({ ...training, classNames: 'tumour,normal', newHead: true }))
+  await valueOf(train({ ...training, classNames: 'healthy=normal,ill=tumour' }))
+})
+
 test('polygons have the names that were drawn', async () => {
   const weights = await trained(segmenting, at('drawn.csv'), { unannotated: 'stroma' })
   await valueOf(run(segmenting, weights, { image: at('classes/normal/0.png'), out: at('out.geojson') }))
