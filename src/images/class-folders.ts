@@ -35,9 +35,12 @@ export const folderFailure =
   (thrown: unknown): Failure =>
     inputFailure(`the folder ${(thrown as NodeJS.ErrnoException).path ?? path} cannot be read: ${errorReason(thrown)}`)
 
-const [subfolders, hiddenFolders] = ['subfolders', 'hidden folders']
-/** The singular of the words for folders. */
-const singular: Readonly<Record<string, string>> = { [subfolders]: 'subfolder', [hiddenFolders]: 'hidden folder' }
+const [subfolders, hiddenFolders, hiddenImages] = ['subfolders', 'hidden folders', 'hidden images']
+const singular: Readonly<Record<string, string>> = {
+  [subfolders]: 'subfolder',
+  [hiddenFolders]: 'hidden folder',
+  [hiddenImages]: 'hidden image'
+}
 
 /**
  * A sentence on the files that lie in the folder and are left out, by kind; undefined where there
@@ -67,7 +70,9 @@ export const readClassFolders = (path: string): Outcome<ClassFolders> =>
     const { folders: all, files: beside } = await listEntries(path)
     const folders = all.filter((name) => !isHidden(name))
     const classes = await Promise.all(folders.map((folder) => listEntries(join(path, folder))))
-    const images = await Promise.all(classes.map(({ files }, label) => wholeImages(join(path, folders[label]!), files)))
+    // macOS writes a ._1.png beside a 1.png where the disk is not its own.
+    const seen = classes.map(({ files }) => files.filter((name) => !isHidden(name)))
+    const images = await Promise.all(seen.map((files, label) => wholeImages(join(path, folders[label]!), files)))
     const examples = images.flatMap((names, label) => {
       const origin = join(path, folders[label]!)
       return names.map((name) => ({ path: join(origin, name), label, origin }))
@@ -76,7 +81,10 @@ export const readClassFolders = (path: string): Outcome<ClassFolders> =>
       ...all.filter(isHidden).map((name) => [hiddenFolders, name] as const),
       ...beside.filter((name) => isImage(name) || isOtherImage(name)).map((name) => [extensionPattern(name), name] as const),
       ...classes.flatMap((entries, label) => [
-        ...entries.files.filter(isOtherImage).map((name) => [extensionPattern(name), join(folders[label]!, name)] as const),
+        ...seen[label]!.filter(isOtherImage).map((name) => [extensionPattern(name), join(folders[label]!, name)] as const),
+        ...entries.files
+          .filter((name) => isHidden(name) && (isImage(name) || isOtherImage(name)))
+          .map((name) => [hiddenImages, join(folders[label]!, name)] as const),
         ...entries.folders
           .filter((name) => !isSlideFolder(name, entries.files))
           .map((name) => [subfolders, join(folders[label]!, name)] as const)

@@ -28,6 +28,6 @@ export const extensionPattern = (name: string): string => `*${lowerExtension(nam
 
 /**
  * Tells whether a name is hidden: what editors make beside folders of classes (.ipynb_checkpoints)
- * is no class.
+ * is no class, and what systems make beside images (._a.png) is none.
  */
 export const isHidden = (name: string): boolean => name.startsWith('.')

@@ -147,18 +147,19 @@ test('images that are not read, and folders in folders, are told', async () => {
   assert.match((await failureOf(readDataset(data))).message, /names no images: it must be .*; .*others: left out are 1 \*\.png/)
 })
 
-test('a hidden folder is no class, and a class without an image is told', async () => {
+test('a hidden folder is no class, a hidden file no image, and a class without an image is told', async () => {
   const data = copyOf('hidden')
   const before = await valueOf(readDataset(data))
   for (const name of ['.ipynb_checkpoints', '.git']) mkdirSync(at('hidden', name))
+  writeFileSync(at('hidden', 'dark', '._0.png'), 'what macOS writes beside 0.png')
   copyFileSync(at('hidden', 'dark', '0.png'), at('hidden', '.git', '0.png'))
   const { leftOut, ...dataset } = await valueOf(readDataset(data))
   assert.equal(dataset, before)
   assert.is(
     leftOut,
-    `${data}: left out are 2 hidden folders (.git, …); what is read are PNG, JPEG, TIFF, WebP and slide files in one folder a class`
+    `${data}: left out are 2 hidden folders (.git, …), 1 hidden image (dark/._0.png); what is read are PNG, JPEG, TIFF, WebP and slide files in one folder a class`
   )
-  for (const name of ['.ipynb_checkpoints', '.git']) rmSync(at('hidden', name), { recursive: true })
+  for (const name of ['.ipynb_checkpoints', '.git', 'dark/._0.png']) rmSync(at('hidden', name), { recursive: true })
   mkdirSync(at('hidden', 'a-typo'))
   const sentence = 'no training image is of 1 of the 3 classes (a-typo)'
   const wider = modelOf({ ...smallNetwork, name: 'wider', layers: [conv2d({ out: 3, k: 1 }), globalAvgPool] })
