@@ -18,13 +18,20 @@ const withNames = (file: WeightFile, rename: (name: string) => string): WeightFi
   }
 }
 
-const wrapper = 'module.'
+/** What DataParallel (`module.`), torch.compile, Lightning and other wrappers put before each name. */
+const findWrapper = (names: readonly string[], { model, parameters }: Names): string | undefined => {
+  const known = new Set(parameters.flatMap(({ name }) => [name, earlierName(model, name)]))
+  const [first = ''] = names
+  const dots = [...first].flatMap((letter, index) => (letter === '.' ? [index + 1] : []))
+  return dots
+    .map((end) => first.slice(0, end))
+    .find((wrapper) => names.every((name) => name.startsWith(wrapper)) && names.some((name) => known.has(name.slice(wrapper.length))))
+}
 
-/** PyTorch's DataParallel puts `module.` before each name. */
-const withoutWrapper = (file: WeightFile, { parameters }: Names): Renamed => {
+const withoutWrapper = (file: WeightFile, network: Names): Renamed => {
   const names = [...file.tensors.keys()]
-  const isWrapped = names.length > 0 && names.every((name) => name.startsWith(wrapper))
-  return !isWrapped || parameters.some(({ name }) => name.startsWith(wrapper))
+  const wrapper = network.parameters.some(({ name }) => file.tensors.has(name)) ? undefined : findWrapper(names, network)
+  return wrapper === undefined
     ? { file }
     : {
         file: withNames(file, (name) => name.slice(wrapper.length)),

@@ -155,22 +155,26 @@ test('where flatten makes the weights one size of images, prediction of another 
   )
 })
 
-test('gradients too say that names are taken without what they all begin with', async () => {
-  await valueOf(
-    writeTensorFile(
-      at('wrapped'),
-      ofClasses(2).map((one) => ({ ...one, name: `module.${one.name}` }))
+for (const [by, wrapper] of [
+  ['DataParallel', 'module.'],
+  ['torch.compile and Lightning', 'model._orig_mod.']
+] as const)
+  test(`gradients too say that names are taken without what they all begin with: by ${by}`, async () => {
+    await valueOf(
+      writeTensorFile(
+        at('wrapped'),
+        ofClasses(2).map((one) => ({ ...one, name: `${wrapper}${one.name}` }))
+      )
     )
-  )
-  const target: TensorData = { name: 'target', type: 'I64', shape: [2], data: BigInt64Array.of(0n, 1n) }
-  await valueOf(writeTensorFile(at('batch'), [tensor('input', [2, 3, 16, 16]), target]))
-  const said: string[] = []
-  const files = { weights: at('wrapped'), batch: at('batch'), out: at('gradients') }
-  await valueOf(
-    gradients({ model: network('net', 2), device: 'reference', threads: 1, ...files, onNotice: (sentence) => said.push(sentence) })
-  )
-  assert.equal(said, [`${at('wrapped')}: the names of its tensors are taken without "module.", with which they all begin`])
-})
+    const target: TensorData = { name: 'target', type: 'I64', shape: [2], data: BigInt64Array.of(0n, 1n) }
+    await valueOf(writeTensorFile(at('batch'), [tensor('input', [2, 3, 16, 16]), target]))
+    const said: string[] = []
+    const files = { weights: at('wrapped'), batch: at('batch'), out: at('gradients') }
+    await valueOf(
+      gradients({ model: network('net', 2), device: 'reference', threads: 1, ...files, onNotice: (sentence) => said.push(sentence) })
+    )
+    assert.equal(said, [`${at('wrapped')}: the names of its tensors are taken without "${wrapper}", with which they all begin`])
+  })
 
 test('safetensors are not written over the file of torch.save that they come from', async () => {
   await valueOf(writeTensorFile(at('two.pth'), ofClasses(2)))
