@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
@@ -33,7 +34,7 @@ import { findStateToResume } from './find-state'
 import { type ResumeFingerprint, earlierNaming, rateFingerprint, resumeFingerprint } from './resume-fingerprint'
 import type { StepIo } from '../../native'
 import { restoreState } from './state'
-import type { TrainingRecord } from './record'
+import { type TrainingRecord, bestSoFar } from './record'
 import { type Split, splitForValidation } from './validation-split'
 import { type MaskValidation, checkValidateOn, planMaskValidation, tellUncompared } from './mask-validation'
 
@@ -105,6 +106,13 @@ const findState = (
         findStateToResume({ folder: state, resume, ...choices, notice: notify }),
         TE.map((found) => found && { record: found.record, restore: (io) => restoreState(found, staged, io) })
       )
+
+/** Tells where `--best` does not hold the weights of the best validation that there was. */
+const tellBestAbsent = ({ options: { best, bestBy = 'loss' }, notify }: TrainingRequest, found: Resumed | undefined): void => {
+  const soFar = found && bestSoFar(found.record, bestBy)
+  if (best === undefined || soFar === undefined || existsSync(best)) return
+  notify(`${best} is not there: it is written where a validation is better than that after step ${soFar.step}, whose weights it would hold`)
+}
 
 /** How a training's graph comes to its plan. */
 export type PlanTraining = (built: SetupGraph, options: DecodedTrainOptions) => Outcome<Planned>
@@ -257,7 +265,10 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
       const earlierFingerprint = resumeFingerprint(request, planned, split, trainedChannels(request, channels), earlierNaming)
       return pipe(
         findState(request, planned, { ...choices, earlierFingerprint }),
-        tap((found) => tellUncompared(request, masks, found?.record.validations ?? []))
+        tap((found) => {
+          tellUncompared(request, masks, found?.record.validations ?? [])
+          tellBestAbsent(request, found)
+        })
       )
     }),
     TE.map(({ looked: { request, seen, channels }, split, masks, evaluation, ...prepared }) => ({

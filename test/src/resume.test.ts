@@ -110,6 +110,19 @@ test('a validation that was interrupted is made when training goes on', async ()
   }
 })
 
+test('where the best weights so far are in no file of that name, training that goes on says so', async () => {
+  const options: TrainOptions = { model: smallNetwork, device: 'cpu', threads: 1, data: at('images'), seed: 4, validation: 0.34 }
+  const notices = async (more: Partial<TrainOptions>): Promise<readonly string[]> => {
+    const told: string[] = []
+    await valueOf(train({ ...options, state: at('best-lost'), resume: true, ...more, onNotice: (sentence) => told.push(sentence) }))
+    return told.filter((sentence) => sentence.includes('.best'))
+  }
+  assert.equal(await notices({ steps: 1 }), [])
+  const sentence = `${at('late.best')} is not there: it is written where a validation is better than that after step 1, whose weights it would hold`
+  // A learning rate of almost nothing makes nothing better.
+  assert.equal(await notices({ steps: 2, lr: 1e-300, best: at('late.best') }), [sentence])
+})
+
 test('two states are kept, and every tensor of the optimizer is in them', async () => {
   const { status, stderr } = await runInTurn(training('--steps', '7', '--state', at('kept')))
   assert.is(status, 0, stderr)
