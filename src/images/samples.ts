@@ -93,8 +93,10 @@ const chooseBands = (path: string, stored: Samples, { bands, channels }: Reading
   const chosen = bands?.map((band) => band - 1) ?? Array.from({ length: stored.channels }, (_, band) => band)
   if (channels !== undefined && chosen.length !== channels)
     return bands === undefined
-      ? fail(`where the network reads ${channels}: give --bands with ${channels} of them${repeated(stored, channels)}, or another --input`)
-      : fail(`of which --bands names ${chosen.length} where the network reads ${channels}: name as many, or give another --input`)
+      ? fail(
+          `where the network reads ${channels}: give --bands with ${channels} of them${repeated(stored, channels)}, or train with another --input`
+        )
+      : fail(`of which --bands names ${chosen.length} where the network reads ${channels}: name as many, or train with another --input`)
   return E.right({ ...stored, channels: chosen.length, bands: chosen })
 }
 

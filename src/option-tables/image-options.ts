@@ -19,10 +19,13 @@ const bandList = commaList<number, number>(
 
 const finite = predicateCodec<number>('a number', (value) => Number.isFinite(value))
 const deviation = predicateCodec<number>('a number above zero', (value) => typeof value === 'number' && value > 0 && value < Infinity)
-const decimal = (text: string): E.Either<string, number> =>
-  text.trim() !== '' && Number.isFinite(Number(text)) ? E.right(Number(text)) : E.left(`"${text}" is no number`)
 const perChannel = (codec: typeof finite) =>
-  commaList<number, number>('values', boundedListCodec(codec, 1, mostChannels), decimal, mostChannels)
+  commaList<number, number>(
+    'values',
+    boundedListCodec(codec, 1, mostChannels),
+    (text) => (text.trim() !== '' && codec.is(Number(text)) ? E.right(Number(text)) : E.left(`"${text}" is not ${codec.name}`)),
+    mostChannels
+  )
 
 /** At which of the sizes that a file holds an image is read. */
 export const resolutionOptions = {

@@ -64,13 +64,12 @@ const jitters = strictObject<ColourJitter>(
   {}
 )
 
-const httpAddress: Kind<string> = textKind(
-  'url',
-  predicateCodec('an address that begins with http:// or https://', (value) => {
-    const isUrl = typeof value === 'string' && URL.canParse(value)
-    return isUrl && ['http:', 'https:'].includes(new URL(value).protocol)
-  }),
-  E.right
+const httpAddressCodec = predicateCodec<string>('an address that begins with http:// or https://', (value) => {
+  const isUrl = typeof value === 'string' && URL.canParse(value)
+  return isUrl && ['http:', 'https:'].includes(new URL(value).protocol)
+})
+const httpAddress: Kind<string> = textKind('url', httpAddressCodec, (text) =>
+  httpAddressCodec.is(text) ? E.right(text) : E.left(`"${text}" is not ${httpAddressCodec.name}`)
 )
 
 const stainJitters = strictObject<StainJitter>('a stain jitter', 'field', { scale: within(1), shift: within(1) }, {})

@@ -36,7 +36,10 @@ const readNewest = (folder: string, steps: readonly number[], notice: ResumeRequ
   const [first, ...older] = steps
   const found = readState(statePath(folder, first!))
   return older.length === 0
-    ? found
+    ? TE.mapLeft((failure: Failure) =>
+        // Elsewhere training starts afresh, by the same command.
+        failure.code === 'input' ? inputFailure(`${failure.message}: no state in ${folder} can be read; give another folder`) : failure
+      )(found)
     : TE.orElse((failure: Failure) => {
         notice(`${failure.message}; the state after step ${older[0]} is taken`)
         return readNewest(folder, older, notice)

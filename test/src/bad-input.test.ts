@@ -235,6 +235,8 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
   ['a group without a rate', train('good.csv', '--param-group', 'features'), 2, /^--param-group: "features" is not a group of parameters/],
   ['a prefix that no parameter has', train('good.csv', '--freeze', 'head'), 2, /head/],
   ['a clip norm of zero', train('good.csv', '--clip-norm', '0'), 2, /^--clip-norm: "0" is not a number above zero/],
+  ['a deviation of zero', train('good.csv', '--mean', '0,0,0', '--deviation', '1,0,1'), 2, /^--deviation: "0" is not a number above zero/],
+  ['an MLflow server of no address', train('good.csv', '--mlflow', 'here'), 2, /^--mlflow: "here" is not an address that begins with/],
   [
     'metrics over a file of something else',
     train('good.csv', '--metrics', at('label.csv')),

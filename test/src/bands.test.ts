@@ -224,7 +224,7 @@ test('bands that are not there, or not as many as the network reads, are refused
   const refusal = async (more: Partial<TrainOptions>) => (await failureOf(train({ ...options, data: at('data.csv'), ...more }))).message
   assert.match(
     await refusal({}),
-    /data\.tif has 6 channels of uint16 where the network reads 4: give --bands with 4 of them, or another --input$/
+    /data\.tif has 6 channels of uint16 where the network reads 4: give --bands with 4 of them, or train with another --input$/
   )
   assert.match(
     await refusal({ bands: [1, 2, 3, 7] }),
@@ -232,14 +232,14 @@ test('bands that are not there, or not as many as the network reads, are refused
   )
   assert.match(
     await refusal({ bands: [1, 2] }),
-    /of which --bands names 2 where the network reads 4: name as many, or give another --input$/
+    /of which --bands names 2 where the network reads 4: name as many, or train with another --input$/
   )
   assert.match(await refusal({ bands: [1, 2, 3, 4], mean: [1] }), /^--mean and --deviation belong together: give both$/)
   write('grey.tif', 'uint16', 1)
   const { message: ofGrey } = await failureOf(openImage(at('grey.tif'), { level: 0, channels: 3 }))
   assert.match(
     ofGrey,
-    /grey\.tif has 1 channel of uint16 where the network reads 3: give --bands with 3 of them, which may repeat: 1,1,1, or another --input$/
+    /grey\.tif has 1 channel of uint16 where the network reads 3: give --bands with 3 of them, which may repeat: 1,1,1, or train with another --input$/
   )
   const jitter = { input: [2, 3, 32, 16], bands: [1, 2, 3], colourJitter: '0.2,0.2,0.2,0.05' } as const
   assert.match(await refusal(jitter), /^--colour-jitter changes red, green and blue of 8 bits/)
