@@ -14,10 +14,12 @@ import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
 import { resolveReading } from '../predicting/input-channels'
 import type { ClassNames } from '../results/class-names'
+import { tap } from '../tasks/tap'
 import { type TrainedChannels, decodeTrainedChannels } from '../weights/channel-metadata'
 import { decodeTrainedClasses, findMovedClass } from '../weights/class-metadata'
 import { decodeTrainedLoss } from '../weights/loss-metadata'
 import { openWeightFile } from '../weights/open-weight-file'
+import { resolutionNotice } from '../weights/resolution-metadata'
 import type { WeightFile } from '../weights/weight-file'
 import type { WeightSource } from '../weights/weights'
 
@@ -105,6 +107,10 @@ export const preparePrediction = (
     TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(() => checkOut),
     TE.bind('asked', () => TE.fromEither(makeReading(options))),
+    tap(({ file, asked }) => {
+      const notice = resolutionNotice(file, asked)
+      if (notice !== undefined) options.onNotice?.(notice)
+    }),
     TE.bind('trained', ({ file }) => TE.fromEither(decodeTrainedChannels(file))),
     TE.bind('loss', ({ setup, file }) => TE.fromEither(trainedLoss(options, setup, file))),
     TE.map(({ setup, asked, trained, loss, classNames }) => ({

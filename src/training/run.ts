@@ -21,6 +21,7 @@ import { trainedChannels } from './input-channels'
 import { channelMetadata } from '../weights/channel-metadata'
 import { classMetadata } from '../weights/class-metadata'
 import { lossMetadata } from '../weights/loss-metadata'
+import { resolutionMetadata } from '../weights/resolution-metadata'
 import type { Metadata } from '../weights/safetensors'
 import { getLossFormula } from '../running/score-kind'
 import { type TrainedRecord, type TrainingRun, runUpdates } from './loop'
@@ -80,6 +81,7 @@ const describeWeights = (prepared: PreparedTraining): Metadata => {
   return {
     ...channelMetadata(channels && { ...channels, elementType: prepared.channels.elementType }),
     ...classMetadata(findClassNames(prepared)),
+    ...resolutionMetadata(prepared.request.resolution),
     ...lossMetadata(getLossFormula(prepared.planned.staged.graph.nodes.at(-1)!))
   }
 }

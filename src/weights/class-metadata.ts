@@ -17,7 +17,7 @@ export const classMetadata = (names: readonly string[] | undefined): Metadata =>
 /** The names of classes, or values, that a file of weights says; undefined where it has none. */
 export const decodeTrainedClasses = decodeMetadata({ key, subject: 'classes', options: '--class-names' }, jsonText(codec))
 
-/** A class, or value, that has one place in weights and another in what is read or written by them. */
+/** A class, or value, that has one place in weights and another where they are used. */
 export interface MovedClass {
   readonly name: string
   readonly trained: number

@@ -18,7 +18,7 @@ const withNames = (file: WeightFile, rename: (name: string) => string): WeightFi
   }
 }
 
-/** What DataParallel (`module.`), torch.compile, Lightning and other wrappers put before each name. */
+/** What DataParallel (`module.`), torch.compile, Lightning and others put before each name. */
 const findWrapper = (names: readonly string[], { model, parameters }: Names): string | undefined => {
   const known = new Set(parameters.flatMap(({ name }) => [name, earlierName(model, name)]))
   const [first = ''] = names

@@ -246,6 +246,23 @@ test('training at a level is training on that level, under masks of the finest',
   assert.is(message, '--level and --mpp both say how fine images are read: give one')
 })
 
+test('predict tells where images are read otherwise than those that the weights were trained on', async () => {
+  await writeAlike()
+  const weights = at('of-level.safetensors')
+  await valueOf(train({ ...options, data: at('tiles.csv'), level: 1, save: weights }))
+  const notices = async (more: { readonly level?: number; readonly mpp?: number }): Promise<readonly string[]> => {
+    const told: string[] = []
+    const files = { model: segmenting, weights, image: at('big-below.tif'), out: at('level-classes.png') }
+    const common = { device: 'reference', threads: 1, onNotice: (sentence: string) => void told.push(sentence) } as const
+    await valueOf(predict({ ...files, ...common, ...more }))
+    return told.filter((sentence) => sentence.startsWith(weights))
+  }
+  assert.equal(await notices({ level: 1 }), [])
+  const sentence = `${weights} were trained on images as --level 1 reads them, and these are read`
+  assert.equal(await notices({}), [`${sentence} as they are stored`])
+  assert.equal(await notices({ mpp: 0.5 }), [`${sentence} by --mpp 0.5`])
+})
+
 test('predict by window gives the scores, and the mask, of the image decoded whole', async () => {
   await writeAlike()
   await valueOf(train({ ...options, data: at('png.csv'), save: at('pixels.safetensors') }))
