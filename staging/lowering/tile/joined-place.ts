@@ -42,7 +42,9 @@ export const joinedGradient = (tile: BackwardTile, step: OpStep, operand: number
   const { node, position, sources } = step
   const joins = (at: number): boolean => getNodeLowering(graph.nodes[at]!).joinsChannels === true
   const { address, extents, layout } = destination
-  if (!joins(position) || extents[0] !== 1 || !isPlanar(layout) || !fillBlocks(sources, destination)) return undefined
+  // What comes from behind the segment is read as a whole.
+  if (!joins(position) || bound.ends.outputs.includes(position + 1)) return undefined
+  if (extents[0] !== 1 || !isPlanar(layout) || !fillBlocks(sources, destination)) return undefined
   const region = body.held(position + 1)
   const offsets = sources.map((_, one) => joinedOffset(sources, one, destination, activationBytes))
   const mayLieThere = node.inputs.every(
