@@ -123,7 +123,7 @@ const copyFields = (
   }) as const
 
 /** Returns each operand with its first channel in the whole. */
-const channelOffsets = <T extends TileShape>(operands: readonly T[]): readonly { readonly tile: T; readonly first: number }[] =>
+export const channelOffsets = <T extends TileShape>(operands: readonly T[]): readonly { readonly tile: T; readonly first: number }[] =>
   operands.map((tile, index) => ({ tile, first: operands.slice(0, index).reduce((sum, { extents }) => sum + extents[1], 0) }))
 
 /** The inputs of an op that joins them, and what it makes of them, in a step without tiles. */

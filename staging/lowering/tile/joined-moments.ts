@@ -2,7 +2,7 @@ import { tileCount } from '../../graph/span'
 import { accumulatesMoments, type NormalisationNode } from '../../graph/statistics'
 import { isPlanar } from '../../kernels/layout'
 import { getNodeLowering } from '../../ops'
-import { fillBlocks, joinedOffset, joinedTensors } from '../../ops/joins'
+import { channelOffsets, fillBlocks, joinedOffset, joinedTensors } from '../../ops/joins'
 import { momentBytes } from '../../ops/moment-addresses'
 import { offsetBy, zeroStrides } from '../ir/builder'
 import type { TileTensor } from '../ir/tile-tensor'
@@ -44,15 +44,16 @@ export const joinedChannels = (
     const other = graph.nodes[position]!
     return accumulatesMoments(other) && isByChannel(other as NormalisationNode) && other.statistics!.perImage === node.statistics.perImage
   }
-  const [, , height, width] = whole.extents
-  let first = 0
-  const parts = graph.nodes[join]!.inputs.map((input, operand): JoinedChannels => {
-    const { extents } = operands[operand]!
+  const parts = channelOffsets(operands).map(({ tile: { extents }, first }, operand): JoinedChannels => {
+    const input = graph.nodes[join]!.inputs[operand]!
     const address = offsetBy(whole.address, joinedOffset(operands, operand, whole, activationBytes), zeroStrides)
     const known = input === 0 ? undefined : graph.readers[input]!.find(knows)
-    const part = { tile: { ...whole, address, extents: [1, extents[1], height, width] as const }, momentsOffset: first * momentBytes }
-    first += extents[1]
-    return { ...part, ...(known !== undefined && { known }) }
+    const [images, , height, width] = whole.extents
+    return {
+      tile: { ...whole, address, extents: [images, extents[1], height, width] },
+      momentsOffset: first * momentBytes,
+      ...(known !== undefined && { known })
+    }
   })
   const isAligned = ({ tile: { address } }: JoinedChannels): boolean =>
     address.space === 'none' || address.base % (device.viewAlignment ?? 1) === 0
