@@ -103,7 +103,7 @@ export const add: OpLowering<'add'> = {
 }
 
 /** A tensor, or a tile of one, wherever it lies. */
-type TileShape = Pick<TileTensor, 'extents' | 'layout'>
+export type TileShape = Pick<TileTensor, 'extents' | 'layout'>
 
 /** The channels of one tile to, or from, those of another from `first` on. */
 const copyFields = (
@@ -148,6 +148,12 @@ export const copyToJoin = (operands: readonly TileShape[], operand: number, whol
   return copyFields(tile, { tile, first: 0 }, { tile: whole, first })
 }
 
+/** The kernel that copies the part of the whole that is an operand's, or its gradient's, to that. */
+export const copyFromJoin = (operands: readonly TileShape[], operand: number, whole: TileShape): KernelOf<'copyChannels'> => {
+  const { tile, first } = channelOffsets(operands)[operand]!
+  return copyFields(tile, { tile: whole, first }, { tile, first: 0 })
+}
+
 /** Bytes from the beginning of a whole, of one image, to the channels of an operand. */
 export const joinedOffset = (
   operands: readonly TileShape[],
@@ -178,13 +184,12 @@ export const concat: OpLowering<'concat'> = {
       builder.launch<'copyChannels'>(copyToJoin(sources, operand, destination), { source: source.address, destination: address })
     })
   },
-  backward: ({ builder, activationBytes }, step, { destination, sources }) =>
-    channelOffsets(step.sources).forEach(({ first }, operand) => {
-      const tile = sources[operand]
-      if (tile === undefined || isThere(tile, destination!, joinedOffset(step.sources, operand, destination!, activationBytes))) return
-      builder.launch<'copyChannels'>(copyFields(tile, { tile: destination!, first }, { tile, first: 0 }), {
-        source: destination!.address,
-        destination: tile.address
-      })
+  backward: ({ builder, activationBytes }, step, { destination, sources }) => {
+    const whole = destination!
+    const operands = step.sources.map((source, operand) => sources[operand] ?? source)
+    sources.forEach((tile, operand) => {
+      if (tile === undefined || isThere(tile, whole, joinedOffset(operands, operand, whole, activationBytes))) return
+      builder.launch<'copyChannels'>(copyFromJoin(operands, operand, whole), { source: whole.address, destination: tile.address })
     })
+  }
 }

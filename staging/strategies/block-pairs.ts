@@ -6,9 +6,10 @@ import { createPool } from '../lowering/ir/builder'
 import type { ModelScope } from '../lowering/scope/scope'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { onLoadNormalisations } from '../lowering/tile/normalise-on-load'
+import { goesBackInPlace } from '../lowering/tile/joined-place'
 import { createPasses } from '../lowering/tile/pass'
 import { memoize, memoizeByNumber, memoizePerObject } from '../memoize'
-import { copyToJoin, joinedTensors } from '../ops/joins'
+import { copyFromJoin, copyToJoin, joinedTensors } from '../ops/joins'
 import type { Segment } from '../plans/plan'
 import { checkpointPositions, isSingleTensorBoundary, outputBytes } from './find-segments'
 import { heldBytesEstimator, tensorBytes } from './least-bytes'
@@ -50,13 +51,21 @@ const joiningNanoseconds = (scope: ModelScope, join: number, tensor: number): nu
   return nanoseconds(scope.device, copyToJoin(operands, scope.graph.nodes[join]!.inputs.indexOf(tensor), whole))
 }
 
+/** Nanoseconds of copying the gradient of what an op joins to those of its parts. */
+const partingNanoseconds = (scope: ModelScope, join: number): number => {
+  const { operands, whole } = joinedTensors(scope, join)
+  if (!goesBackInPlace(scope, join, operands, whole)) return 0
+  return operands.reduce((sum, _, operand) => sum + nanoseconds(scope.device, copyFromJoin(operands, operand, whole)), 0)
+}
+
 /**
  * Bounds what segments take by what two neighbouring blocks take, which many segments share: where
  * one tensor alone goes on, an op's launches and buffers depend on no more than the block on the
  * other side. So a segment takes the time of its pairs of blocks less that of the blocks that two
  * of them share; and while a block runs backward, all is in use that is while it does so in its
  * pair, and what the blocks before that read. What is joined where it lies is copied where a block
- * begins with it and runs forward again, which in a longer segment it need not be.
+ * begins with it and runs forward again, and its gradient where a block ends with it or begins with
+ * a part of it, which in a longer segment they need not be.
  */
 export const blockPairs = memoizePerObject(
   () => '',
@@ -71,6 +80,7 @@ export const blockPairs = memoizePerObject(
       const join = joinOf(cut)
       return join === undefined ? 0 : joiningNanoseconds(scope, join, cut)
     })
+    const partedAt = memoizeByNumber((cut) => partingNanoseconds(scope, cut - 1))
     const endsOf = memoizeBySpan(graph.nodes.length, ({ from, to }): readonly number[] => [
       from,
       ...cuts.filter((cut) => from < cut && cut < to),
@@ -104,6 +114,7 @@ export const blockPairs = memoizePerObject(
         for (let place = 1; place < ends.length - 2; place++) {
           sum += timeOf(place, 2) - timeOf(place, 1)
           if (segment.recompute) sum -= joinedAt(ends[place]!)
+          if (graph.nodes[ends[place + 1]! - 1]!.inputs.includes(ends[place]!)) sum -= partedAt(ends[place + 1]!)
         }
         return sum
       },

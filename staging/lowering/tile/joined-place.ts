@@ -1,10 +1,11 @@
 import { isPlanar } from '../../kernels/layout'
 import { getNodeLowering } from '../../ops'
-import { fillBlocks, joinedOffset, joinedTensors } from '../../ops/joins'
+import { fillBlocks, joinedOffset, joinedTensors, type TileShape } from '../../ops/joins'
 import { offsetBy, zeroStrides, type UnplacedOperand } from '../ir/builder'
 import type { TileTensor } from '../ir/tile-tensor'
 import type { OpStep } from '../scope/op-step'
 import { isSameRegion, regionExtents } from '../scope/regions'
+import type { ModelScope } from '../scope/scope'
 import type { BackwardTile } from './bound-gradients'
 import { isShared } from './shared-gradients'
 import type { TilePass } from './tile-pass'
@@ -30,35 +31,51 @@ export const joinedPlace = (
 }
 
 /**
- * The gradient of an operand of an op that joins tensors along the channels, where it lies in that
- * of the op's output, so that nothing is copied; undefined where some operand's gradient would have
- * to lie by itself. What others read too would keep all of the output's gradient until they have
+ * Whether the gradients of all operands of an op that joins tensors along the channels can lie in
+ * that of its output. What others read too would keep all of the output's gradient until they have
  * added to it, but for what is joined itself: a dense block (Huang 2017) then goes back in one
  * place, as it has grown in one.
  */
+export const goesBackInPlace = (
+  { graph, layouts, device, requiresGrad, activationBytes }: ModelScope,
+  position: number,
+  operands: readonly TileShape[],
+  whole: TileShape
+): boolean => {
+  const { inputs } = graph.nodes[position]!
+  const joins = (at: number): boolean => getNodeLowering(graph.nodes[at]!).joinsChannels === true
+  return (
+    joins(position) &&
+    whole.extents[0] === 1 &&
+    isPlanar(whole.layout) &&
+    fillBlocks(operands, whole) &&
+    inputs.every(
+      (tensor, operand) =>
+        tensor > 0 &&
+        requiresGrad[tensor]! &&
+        layouts[tensor] === whole.layout &&
+        (graph.readers[tensor]!.length === 1 || joins(tensor - 1)) &&
+        inputs.indexOf(tensor) === operand &&
+        joinedOffset(operands, operand, whole, activationBytes) % (device.viewAlignment ?? 1) === 0
+    )
+  )
+}
+
+/**
+ * The gradient of an operand of an op that joins tensors along the channels, where it lies in that
+ * of the op's output, so that nothing is copied; undefined where some operand's gradient has to lie
+ * by itself.
+ */
 export const joinedGradient = (tile: BackwardTile, step: OpStep, operand: number, destination: TileTensor): TileTensor | undefined => {
   const { scope, bound, body } = tile
-  const { graph, layouts, device, requiresGrad, activationBytes } = scope
   const { node, position, sources } = step
-  const joins = (at: number): boolean => getNodeLowering(graph.nodes[at]!).joinsChannels === true
-  const { address, extents, layout } = destination
   // What comes from behind the segment is read as a whole.
-  if (!joins(position) || bound.ends.outputs.includes(position + 1)) return undefined
-  if (extents[0] !== 1 || !isPlanar(layout) || !fillBlocks(sources, destination)) return undefined
+  if (!goesBackInPlace(scope, position, sources, destination) || bound.ends.outputs.includes(position + 1)) return undefined
   const region = body.held(position + 1)
-  const offsets = sources.map((_, one) => joinedOffset(sources, one, destination, activationBytes))
-  const mayLieThere = node.inputs.every(
-    (tensor, one) =>
-      tensor > bound.segment.from &&
-      !bound.hostTensors.has(tensor) &&
-      requiresGrad[tensor]! &&
-      layouts[tensor] === layout &&
-      isSameRegion(body.held(tensor), region) &&
-      (graph.readers[tensor]!.length === 1 || joins(tensor - 1)) &&
-      node.inputs.indexOf(tensor) === one &&
-      offsets[one]! % (device.viewAlignment ?? 1) === 0
+  const isInside = node.inputs.every(
+    (tensor) => tensor > bound.segment.from && !bound.hostTensors.has(tensor) && isSameRegion(body.held(tensor), region)
   )
-  return mayLieThere && !isShared(tile, destination, position + 1)
-    ? { address: offsetBy(address, offsets[operand]!, zeroStrides), extents: sources[operand]!.extents, layout }
-    : undefined
+  if (!isInside || isShared(tile, destination, position + 1)) return undefined
+  const bytes = joinedOffset(sources, operand, destination, scope.activationBytes)
+  return { ...destination, address: offsetBy(destination.address, bytes, zeroStrides), extents: sources[operand]!.extents }
 }
