@@ -148,7 +148,7 @@ export const copyToJoin = (operands: readonly TileShape[], operand: number, whol
   return copyFields(tile, { tile, first: 0 }, { tile: whole, first })
 }
 
-/** The kernel that copies the part of the whole that is an operand's, or its gradient's, to that. */
+/** The kernel that copies an operand's part of the whole, or of its gradient, out of that. */
 export const copyFromJoin = (operands: readonly TileShape[], operand: number, whole: TileShape): KernelOf<'copyChannels'> => {
   const { tile, first } = channelOffsets(operands)[operand]!
   return copyFields(tile, { tile: whole, first }, { tile, first: 0 })
