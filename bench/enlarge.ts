@@ -28,7 +28,8 @@ export const enlarge = (kernel: Kernel, times: number): Kernel => {
   const grown = (name: string): object => (name in fields ? { [name]: fields[name]! * whole } : {})
   const chosen = growing.find((name) => name in fields)
   if (chosen === undefined) return kernel
-  // What is said of whole tensors must hold the tile, and groups keep their channels.
-  const others = chosen === 'batch' ? ['fullBatch'] : chosen === 'outChannels' && fields['groups']! > 1 ? ['inChannels', 'groups'] : []
+  // What is said of whole tensors must hold the part, and groups keep their channels.
+  const ofGroups = fields['groups']! > 1 ? ['inChannels', 'groups'] : []
+  const others = chosen === 'batch' ? ['fullBatch'] : chosen === 'outChannels' ? ['sourceOutChannels', ...ofGroups] : []
   return { ...kernel, ...Object.assign({}, ...[chosen, ...others].map(grown)) } as Kernel
 }
