@@ -3,7 +3,7 @@ import { type Failure, inputFailure } from '../failure'
 import { finest } from '../images/resolution'
 import { type Reading, mostChannels } from '../images/samples'
 import { boundedListCodec, predicateCodec, wholeNumberCodec } from '../options/codecs'
-import { commaList, positive, whole } from '../options/kinds'
+import { commaList, decimal, positive, readAs, whole } from '../options/kinds'
 import { type DecodedOptions, optional } from '../options/option'
 
 const mostLevels = 1000
@@ -20,12 +20,7 @@ const bandList = commaList<number, number>(
 const finite = predicateCodec<number>('a number', (value) => Number.isFinite(value))
 const deviation = predicateCodec<number>('a number above zero', (value) => typeof value === 'number' && value > 0 && value < Infinity)
 const perChannel = (codec: typeof finite) =>
-  commaList<number, number>(
-    'values',
-    boundedListCodec(codec, 1, mostChannels),
-    (text) => (text.trim() !== '' && codec.is(Number(text)) ? E.right(Number(text)) : E.left(`"${text}" is not ${codec.name}`)),
-    mostChannels
-  )
+  commaList<number, number>('values', boundedListCodec(codec, 1, mostChannels), readAs(codec, decimal), mostChannels)
 
 /** At which of the sizes that a file holds an image is read. */
 export const resolutionOptions = {

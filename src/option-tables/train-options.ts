@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/Either'
+import { identity } from 'fp-ts/function'
 import type * as t from 'io-ts'
 import { strictObject } from '../../staging/decoding/strict-object'
 import type { Dataset } from '../images/dataset'
@@ -24,7 +25,7 @@ import {
   positiveCodec,
   wholeNumberCodec
 } from '../options/codecs'
-import { extents, flag, flagOrWhole, oneOf, path, positive, prefixes, textOrValue, whole, textKind } from '../options/kinds'
+import { extents, flag, flagOrWhole, oneOf, path, positive, prefixes, readAs, textOrValue, whole, textKind } from '../options/kinds'
 import { maxSteps } from '../options/limits'
 import { type DecodedOptions, type Kind, type OptionsOf, withDefault, fromJavaScript, optional, required } from '../options/option'
 import { dataOptions } from './data-options'
@@ -68,9 +69,7 @@ const httpAddressCodec = predicateCodec<string>('an address that begins with htt
   const isUrl = typeof value === 'string' && URL.canParse(value)
   return isUrl && ['http:', 'https:'].includes(new URL(value).protocol)
 })
-const httpAddress: Kind<string> = textKind('url', httpAddressCodec, (text) =>
-  httpAddressCodec.is(text) ? E.right(text) : E.left(`"${text}" is not ${httpAddressCodec.name}`)
-)
+const httpAddress: Kind<string> = textKind('url', httpAddressCodec, readAs(httpAddressCodec, identity))
 
 const stainJitters = strictObject<StainJitter>('a stain jitter', 'field', { scale: within(1), shift: within(1) }, {})
 

@@ -48,17 +48,21 @@ export const repeatableKind = <G, D>(
 })
 
 /**
- * A kind whose text is read as a number, which a codec then takes; the codec's name says in words
- * what it takes.
+ * Reads a text as a value, which a codec then takes; the codec's name says in words what it takes.
  */
-const numeric = (placeholder: string, codec: t.Type<number>, read: (text: string) => number): Kind<number> =>
-  textKind(placeholder, codec, (text) => {
+export const readAs =
+  <A>(codec: t.Type<A>, read: (text: string) => A) =>
+  (text: string): E.Either<string, A> => {
     const value = read(text)
     return codec.is(value) ? E.right(value) : E.left(`"${text}" is not ${codec.name}`)
-  })
+  }
+
+const numeric = (placeholder: string, codec: t.Type<number>, read: (text: string) => number): Kind<number> =>
+  textKind(placeholder, codec, readAs(codec, read))
 
 const digits = (text: string): number => (/^\d+$/.test(text) ? Number(text) : NaN)
-const decimal = (text: string): number => (text.trim() === '' ? NaN : Number(text))
+/** The number that a text is; NaN where it is none. */
+export const decimal = (text: string): number => (text.trim() === '' ? NaN : Number(text))
 
 /** Whole numbers within bounds, both included; the command line takes digits alone. */
 export const whole = (least: number, most?: number): Kind<number> => numeric('n', wholeNumberCodec(least, most), digits)
@@ -87,8 +91,7 @@ export const flagOrWhole: Kind<boolean | number> = {
   commandLine: {
     form: 'text',
     placeholder: 'n',
-    parse: (text) =>
-      wholeNumberCodec(1).is(digits(text)) ? E.right(digits(text)) : E.left(`"${text}" is not ${wholeNumberCodec(1).name}`),
+    parse: readAs(wholeNumberCodec(1), digits),
     isOptional: true
   }
 }

@@ -67,6 +67,9 @@ export const getNodeLowering = (node: Node): OpLowering<Op> => {
   return record.variant?.(node) ?? record
 }
 
+/** Tells whether an op joins its inputs along their channels. */
+export const joinsChannels = (node: Node): boolean => getNodeLowering(node).joinsChannels === true
+
 /** How a node's weights are stored. */
 export const getWeightForms = (device: DeviceModel, node: Node, source: Layout): WeightForms =>
   getNodeLowering(node).weightForms?.(device, node, source) ?? plainWeights

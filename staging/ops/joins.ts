@@ -1,7 +1,7 @@
 import type { Expression } from '../../dsl/internal'
 import { sameAccess } from '../graph/access'
 import { extentsOfTensor } from '../graph/graph'
-import { activationElements, fillWholeBlocks, layoutCode } from '../kernels/layout'
+import { activationElements, fillWholeBlocks, isPlanar, layoutCode } from '../kernels/layout'
 import type { KernelOf } from '../kernels/kernels'
 import { getPointwiseFunctions } from '../pointwise/functions'
 import { noOperand, type UnplacedOperand } from '../lowering/ir/builder'
@@ -139,8 +139,12 @@ export const joinedTensors = (
 }
 
 /** Whether each operand fills whole blocks of the channels of what joins it to the others. */
-export const fillBlocks = (operands: readonly TileShape[], { extents, layout }: TileShape): boolean =>
+const fillBlocks = (operands: readonly TileShape[], { extents, layout }: TileShape): boolean =>
   channelOffsets(operands).every(({ tile, first }) => fillWholeBlocks(layout, extents[1], first, tile.extents[1]))
+
+/** Whether each operand's channels lie together, by themselves, in a whole of one image. */
+export const channelsLieTogether = (operands: readonly TileShape[], whole: TileShape): boolean =>
+  whole.extents[0] === 1 && isPlanar(whole.layout) && fillBlocks(operands, whole)
 
 /** The kernel that copies an operand to its place in the whole that joins it to the others. */
 export const copyToJoin = (operands: readonly TileShape[], operand: number, whole: TileShape): KernelOf<'copyChannels'> => {

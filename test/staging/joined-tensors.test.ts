@@ -37,15 +37,16 @@ const kernelsOf = (layers: Layers, images?: number, device?: DeviceModel): reado
   return launches(program).map(({ kernel }) => kernel)
 }
 
+const channelCopiesOf = (...request: Parameters<typeof kernelsOf>) =>
+  kernelsOf(...request).flatMap((kernel) => (kernel.kind === 'copyChannels' ? [kernel] : []))
+
 /** Copies of channels in forward: from a tensor to where it is joined to others. */
-const copiesOf = (layers: Layers, images?: number, device?: DeviceModel): number =>
-  kernelsOf(layers, images, device).filter((kernel) => kernel.kind === 'copyChannels' && kernel.destinationChannels > kernel.sourceChannels)
-    .length
+const copiesOf = (...request: Parameters<typeof kernelsOf>): number =>
+  channelCopiesOf(...request).filter(({ sourceChannels, destinationChannels }) => destinationChannels > sourceChannels).length
 
 /** Copies of channels in backward: from the gradient of what is joined to that of a part. */
-const copiesBackOf = (layers: Layers, images?: number, device?: DeviceModel): number =>
-  kernelsOf(layers, images, device).filter((kernel) => kernel.kind === 'copyChannels' && kernel.destinationChannels < kernel.sourceChannels)
-    .length
+const copiesBackOf = (...request: Parameters<typeof kernelsOf>): number =>
+  channelCopiesOf(...request).filter(({ sourceChannels, destinationChannels }) => destinationChannels < sourceChannels).length
 
 test('dense blocks in a row grow in one place: only what stands before them is copied', () => {
   assert.is(copiesOf(denseBlocks(8)), 1)

@@ -69,21 +69,27 @@ export const createInputGradient = (tile: BackwardTile, step: OpStep, operand: n
   return freshTile(scope, tileIdentity('input-gradient', node.name), shape.extents, shape.layout)
 }
 
+/** Whether the tile itself holds the gradient of a tensor that it makes, or that is on the host. */
+const isHeld = ({ bound }: BackwardTile, tensor: number): boolean => tensor > bound.segment.from || bound.hostTensors.has(tensor)
+
+/** What others have contributed to the gradient of a region of a tensor, if it lies by itself. */
+const contributed = (tile: BackwardTile, tensor: number, region: Region): TileTensor | undefined => {
+  const { scope, body, gradients, received } = tile
+  if (isHeld(tile, tensor)) return isSameRegion(body.held(tensor), region) ? received.get(tensor) : undefined
+  const whole = gradients.inputOf(tensor)
+  return whole === undefined || whole === 'stepIo' || startsAt(tile, tensor, whole, region) ? undefined : alignedSlice(scope, whole, region)
+}
+
 /**
- * The gradient of a tensor that others have contributed to and that an op may add its own to, while
- * it reads that of its output; undefined where there is none, or others read it.
+ * The gradient of an op's input that others have contributed to and that the op may add its own to,
+ * while it reads that of its output; undefined where there is none, or others read it.
  */
 export const gradientToAddTo = (tile: BackwardTile, step: OpStep, destination: TileTensor): TileTensor | undefined => {
-  const { scope, bound, body, gradients, given, received } = tile
   const tensor = step.node.inputs[0]!
-  const region = readRegion(tile, step, tensor)
-  const isInside = tensor > bound.segment.from || bound.hostTensors.has(tensor)
-  const before = isInside ? received.get(tensor) : undefined
-  const whole = isInside ? undefined : gradients.inputOf(tensor)
-  const isGiven = whole !== undefined && whole !== 'stepIo' && !startsAt(tile, tensor, whole, region)
-  const sum = isInside ? isSameRegion(body.held(tensor), region) && before : isGiven && alignedSlice(scope, whole, region)
-  if (!sum || sum.layout !== step.source.layout || overlaps(tile, sum, destination) || isShared(tile, sum, tensor)) return undefined
-  if (!isInside) given.add(tensor)
+  const sum = contributed(tile, tensor, readRegion(tile, step, tensor))
+  if (sum === undefined || sum.layout !== step.source.layout) return undefined
+  if (overlaps(tile, sum, destination) || isShared(tile, sum, tensor)) return undefined
+  if (!isHeld(tile, tensor)) tile.given.add(tensor)
   return sum
 }
 
@@ -130,6 +136,4 @@ const contributeToInput = (tile: BackwardTile, tensor: number, region: Region, g
  * Passes a contribution to the gradient of a tensor on. `own`: nobody else needs the tile any more.
  */
 export const contribute = (tile: BackwardTile, tensor: number, region: Region, gradient: TileTensor, own: boolean): void =>
-  tensor > tile.bound.segment.from || tile.bound.hostTensors.has(tensor)
-    ? contributeInside(tile, tensor, region, gradient, own)
-    : contributeToInput(tile, tensor, region, gradient)
+  isHeld(tile, tensor) ? contributeInside(tile, tensor, region, gradient, own) : contributeToInput(tile, tensor, region, gradient)

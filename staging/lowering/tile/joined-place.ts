@@ -1,6 +1,5 @@
-import { isPlanar } from '../../kernels/layout'
-import { getNodeLowering } from '../../ops'
-import { fillBlocks, joinedOffset, joinedTensors, type TileShape } from '../../ops/joins'
+import { joinsChannels } from '../../ops'
+import { channelsLieTogether, joinedOffset, joinedTensors, type TileShape } from '../../ops/joins'
 import { offsetBy, zeroStrides, type UnplacedOperand } from '../ir/builder'
 import type { TileTensor } from '../ir/tile-tensor'
 import type { OpStep } from '../scope/op-step'
@@ -9,6 +8,35 @@ import type { ModelScope } from '../scope/scope'
 import type { BackwardTile } from './bound-gradients'
 import { isShared } from './shared-gradients'
 import type { TilePass } from './tile-pass'
+
+type JoinScope = Pick<ModelScope, 'device' | 'activationBytes'>
+
+/** Whether kernels can read what begins where an operand's part of a whole does. */
+const isPartAligned = (
+  { device, activationBytes }: JoinScope,
+  operands: readonly TileShape[],
+  operand: number,
+  whole: TileShape
+): boolean => joinedOffset(operands, operand, whole, activationBytes) % (device.viewAlignment ?? 1) === 0
+
+/**
+ * An operand's part of a whole in which its channels lie together; undefined where kernels could
+ * not read what begins there.
+ */
+export const joinedPart = (
+  scope: JoinScope,
+  operands: readonly TileShape[],
+  operand: number,
+  whole: TileTensor
+): TileTensor | undefined => {
+  if (!isPartAligned(scope, operands, operand, whole)) return undefined
+  const [images, , height, width] = whole.extents
+  return {
+    ...whole,
+    address: offsetBy(whole.address, joinedOffset(operands, operand, whole, scope.activationBytes), zeroStrides),
+    extents: [images, operands[operand]!.extents[1], height, width]
+  }
+}
 
 /**
  * The place of a tile of a tensor in the output, which is at `whole`, of the op that joins it to
@@ -21,13 +49,11 @@ export const joinedPlace = (
   whole: UnplacedOperand,
   tensor: number
 ): UnplacedOperand | undefined => {
-  const { graph, device, activationBytes } = scope
   const region = body.held(tensor)
   if (!isSameRegion(region, body.held(join + 1))) return undefined
   const { operands, whole: output } = joinedTensors(scope, join)
-  const tile = { ...output, extents: regionExtents(region, output.extents[1]) }
-  const bytes = joinedOffset(operands, graph.nodes[join]!.inputs.indexOf(tensor), tile, activationBytes)
-  return bytes % (device.viewAlignment ?? 1) === 0 ? offsetBy(whole, bytes, zeroStrides) : undefined
+  const tile = { ...output, address: whole, extents: regionExtents(region, output.extents[1]) }
+  return joinedPart(scope, operands, scope.graph.nodes[join]!.inputs.indexOf(tensor), tile)?.address
 }
 
 /**
@@ -36,27 +62,21 @@ export const joinedPlace = (
  * added to it, but for what is joined itself: a dense block (Huang 2017) then goes back in one
  * place, as it has grown in one.
  */
-export const goesBackInPlace = (
-  { graph, layouts, device, requiresGrad, activationBytes }: ModelScope,
-  position: number,
-  operands: readonly TileShape[],
-  whole: TileShape
-): boolean => {
-  const { inputs } = graph.nodes[position]!
-  const joins = (at: number): boolean => getNodeLowering(graph.nodes[at]!).joinsChannels === true
+export const goesBackInPlace = (scope: ModelScope, position: number, operands: readonly TileShape[], whole: TileShape): boolean => {
+  const { graph, layouts, requiresGrad } = scope
+  const node = graph.nodes[position]!
+  const { inputs } = node
   return (
-    joins(position) &&
-    whole.extents[0] === 1 &&
-    isPlanar(whole.layout) &&
-    fillBlocks(operands, whole) &&
+    joinsChannels(node) &&
+    channelsLieTogether(operands, whole) &&
     inputs.every(
       (tensor, operand) =>
         tensor > 0 &&
         requiresGrad[tensor]! &&
         layouts[tensor] === whole.layout &&
-        (graph.readers[tensor]!.length === 1 || joins(tensor - 1)) &&
+        (graph.readers[tensor]!.length === 1 || joinsChannels(graph.nodes[tensor - 1]!)) &&
         inputs.indexOf(tensor) === operand &&
-        joinedOffset(operands, operand, whole, activationBytes) % (device.viewAlignment ?? 1) === 0
+        isPartAligned(scope, operands, operand, whole)
     )
   )
 }
@@ -75,7 +95,5 @@ export const joinedGradient = (tile: BackwardTile, step: OpStep, operand: number
   const isInside = node.inputs.every(
     (tensor) => tensor > bound.segment.from && !bound.hostTensors.has(tensor) && isSameRegion(body.held(tensor), region)
   )
-  if (!isInside || isShared(tile, destination, position + 1)) return undefined
-  const bytes = joinedOffset(sources, operand, destination, scope.activationBytes)
-  return { ...destination, address: offsetBy(destination.address, bytes, zeroStrides), extents: sources[operand]!.extents }
+  return isInside && !isShared(tile, destination, position + 1) ? joinedPart(scope, sources, operand, destination) : undefined
 }

@@ -13,7 +13,7 @@ import { copyPart } from '../scope/copies'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 import { getNodeLowering } from '../../ops'
 import { momentBytes, momentsAt } from '../../ops/moment-addresses'
-import { joinedChannels, type JoinedChannels } from './joined-moments'
+import { joinedChannels, type MeasuredChannels } from './joined-moments'
 
 const zero = (builder: Builder, { bytes }: Buffer, destination: UnplacedOperand): void =>
   builder.launch<'zero'>({ kind: 'zero', bytes }, { destination })
@@ -51,25 +51,18 @@ export const findMomentAccumulators = (
         (reader) => accumulatesStatistics(graph.nodes[reader]!) && (tensor > 0 || (from <= reader && reader < to))
       )
 
-/** Adds the moments of some channels of a tensor to those of an op, or writes what others know. */
+/** Adds the moments of some channels to those of an op, or writes there what another op knows. */
 const addChannels = (
-  { builder, moments: known }: ModelScope,
+  { builder, moments: buffers }: ModelScope,
   { perImage }: Statistics,
-  moments: UnplacedOperand,
-  channels: JoinedChannels
+  opMoments: UnplacedOperand,
+  { tile, firstGroup, groups, known }: MeasuredChannels
 ): void => {
-  const { tile, momentsOffset } = channels
-  const [groups, ofChannels] = [tile.extents[1], offsetBy(moments, momentsOffset, zeroStrides)]
-  if (channels.known === undefined)
-    builder.launch<'momentsForward'>(
-      { kind: 'momentsForward', groups, perImage, ...tileFields(tile) },
-      { source: tile.address, moments: ofChannels }
-    )
+  const moments = offsetBy(opMoments, firstGroup * momentBytes, zeroStrides)
+  if (known === undefined)
+    builder.launch<'momentsForward'>({ kind: 'momentsForward', groups, perImage, ...tileFields(tile) }, { source: tile.address, moments })
   else
-    builder.launch<'mergeMoments'>(
-      { kind: 'mergeMoments', rows: groups, parts: 1 },
-      { source: arenaOperand(known.get(channels.known)!), moments: ofChannels }
-    )
+    builder.launch<'mergeMoments'>({ kind: 'mergeMoments', rows: groups, parts: 1 }, { source: arenaOperand(buffers.get(known)!), moments })
 }
 
 const addMoments = (
@@ -77,7 +70,7 @@ const addMoments = (
   positions: readonly number[],
   source: TileTensor,
   region: Region,
-  partsFor: (node: NormalisationNode) => readonly JoinedChannels[] | undefined = () => undefined
+  partsFor: (node: NormalisationNode) => readonly MeasuredChannels[] | undefined = () => undefined
 ): void => {
   for (const position of positions) {
     const read = scope.graph.nodes[position]!
@@ -86,15 +79,10 @@ const addMoments = (
       continue
     }
     const node = read as NormalisationNode
-    const { groups, perImage } = node.statistics
+    const { statistics } = node
     const moments = momentsAt(scope, node, position, region)
-    const parts = partsFor(node)
-    if (parts !== undefined) parts.forEach((channels) => addChannels(scope, node.statistics, moments, channels))
-    else
-      scope.builder.launch<'momentsForward'>(
-        { kind: 'momentsForward', groups, perImage, ...tileFields(source) },
-        { source: source.address, moments }
-      )
+    const parts = partsFor(node) ?? [{ tile: source, firstGroup: 0, groups: statistics.groups }]
+    parts.forEach((channels) => addChannels(scope, statistics, moments, channels))
   }
 }
 

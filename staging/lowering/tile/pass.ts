@@ -2,10 +2,9 @@ import { isLoss } from '../../graph/graph'
 import { isLiveAfter } from '../../graph/boundary-tensors'
 import { memoizeByNumber, memoizePerObject } from '../../memoize'
 import type { Span } from '../../graph/span'
-import { isPlanar } from '../../kernels/layout'
 import type { Segment } from '../../plans/plan'
-import { getNodeLowering } from '../../ops'
-import { fillBlocks, joinedTensors } from '../../ops/joins'
+import { getNodeLowering, joinsChannels } from '../../ops'
+import { channelsLieTogether, joinedTensors } from '../../ops/joins'
 import type { ModelScope } from '../scope/scope'
 import { accumulates } from './accumulate'
 import type { ForwardMode, Pass } from './bound-segment'
@@ -148,7 +147,7 @@ const findJoin = (described: Described, running: ReadonlySet<number>, tensor: nu
   const { scope, span, mode } = described
   const { graph, layouts } = scope
   if ((mode !== 'keep' && mode !== 'recompute') || tensor <= span.from || leaves(described, tensor)) return undefined
-  const isJoin = (position: number): boolean => getNodeLowering(graph.nodes[position]!).joinsChannels === true
+  const isJoin = (position: number): boolean => joinsChannels(graph.nodes[position]!)
   const readers = readersInside(described, tensor)
   const [join, another] = readers.filter(isJoin)
   if (join === undefined || another !== undefined || !running.has(join)) return undefined
@@ -158,11 +157,9 @@ const findJoin = (described: Described, running: ReadonlySet<number>, tensor: nu
   const isKept =
     leaves(described, join + 1) || readersInside(described, join + 1).some((reader) => isReadBackward(described, reader, join + 1))
   return isKept &&
-    whole.extents[0] === 1 &&
-    isPlanar(whole.layout) &&
+    channelsLieTogether(operands, whole) &&
     layouts[tensor] === whole.layout &&
     inputs.indexOf(tensor) === inputs.lastIndexOf(tensor) &&
-    fillBlocks(operands, whole) &&
     !accumulates(graph.nodes[tensor - 1]!)
     ? join
     : undefined
