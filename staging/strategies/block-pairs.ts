@@ -8,6 +8,7 @@ import { createModelScope } from '../lowering/segment/create-scope'
 import { onLoadNormalisations } from '../lowering/tile/normalise-on-load'
 import { goesBackInPlace } from '../lowering/tile/joined-place'
 import { createPasses } from '../lowering/tile/pass'
+import { alignUp } from '../placement/placement'
 import { memoize, memoizeByNumber, memoizePerObject } from '../memoize'
 import { copyFromJoin, copyToJoin, joinedTensors } from '../ops/joins'
 import type { Segment } from '../plans/plan'
@@ -51,11 +52,21 @@ const joiningNanoseconds = (scope: ModelScope, join: number, tensor: number): nu
   return nanoseconds(scope.device, copyToJoin(operands, scope.graph.nodes[join]!.inputs.indexOf(tensor), whole))
 }
 
-/** Nanoseconds of copying the gradient of what an op joins to those of its parts. */
-const partingNanoseconds = (scope: ModelScope, join: number): number => {
-  const { operands, whole } = joinedTensors(scope, join)
-  if (!goesBackInPlace(scope, join, operands, whole)) return 0
-  return operands.reduce((sum, _, operand) => sum + nanoseconds(scope.device, copyFromJoin(operands, operand, whole)), 0)
+/** What it takes that the gradients of all that an op joins lie by themselves. */
+interface Parting {
+  readonly bytes: number
+  /** Of copying the gradient of what it makes to those of its parts. */
+  readonly nanoseconds: number
+}
+
+/** What parting takes where a block ends with an op and longer segments do without it. */
+const findParting = (scope: ModelScope, sizes: readonly number[], position: number): Parting => {
+  const { operands, whole } = joinedTensors(scope, position)
+  if (!goesBackInPlace(scope, position, operands, whole)) return { bytes: 0, nanoseconds: 0 }
+  return {
+    bytes: scope.graph.nodes[position]!.inputs.reduce((sum, tensor) => sum + alignUp(sizes[tensor - 1]!), 0),
+    nanoseconds: operands.reduce((sum, _, operand) => sum + nanoseconds(scope.device, copyFromJoin(operands, operand, whole)), 0)
+  }
 }
 
 /**
@@ -80,7 +91,7 @@ export const blockPairs = memoizePerObject(
       const join = joinOf(cut)
       return join === undefined ? 0 : joiningNanoseconds(scope, join, cut)
     })
-    const partedAt = memoizeByNumber((cut) => partingNanoseconds(scope, cut - 1))
+    const partedAt = memoizeByNumber((cut) => findParting(scope, sizes, cut - 1))
     const endsOf = memoizeBySpan(graph.nodes.length, ({ from, to }): readonly number[] => [
       from,
       ...cuts.filter((cut) => from < cut && cut < to),
@@ -114,7 +125,7 @@ export const blockPairs = memoizePerObject(
         for (let place = 1; place < ends.length - 2; place++) {
           sum += timeOf(place, 2) - timeOf(place, 1)
           if (segment.recompute) sum -= joinedAt(ends[place]!)
-          if (graph.nodes[ends[place + 1]! - 1]!.inputs.includes(ends[place]!)) sum -= partedAt(ends[place + 1]!)
+          if (graph.nodes[ends[place + 1]! - 1]!.inputs.includes(ends[place]!)) sum -= partedAt(ends[place + 1]!).nanoseconds
         }
         return sum
       },
@@ -128,7 +139,8 @@ export const blockPairs = memoizePerObject(
           const reached = partOf(segment, from!, to!)
             .bytes()
             .bytesDownTo.findLast((one) => one.place >= first)
-          return Math.max(most, held + (reached?.bytes ?? 0))
+          const parted = to === segment.to ? 0 : partedAt(to!).bytes
+          return Math.max(most, held + (reached?.bytes ?? 0) - parted)
         }, 0)
       }
     }

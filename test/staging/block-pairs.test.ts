@@ -87,6 +87,17 @@ test('blocks that read the input, each for itself, read it once as one segment',
   }
 })
 
+test('dense blocks, which go back in one place, take no fewer bytes than their pairs tell', () => {
+  const { batchNorm, conv2d, denseBlock, globalAvgPool, leakyRelu, linear } = dsl
+  const layer = (out: number) => conv2d({ out, k: 3, p: 1 })
+  const block = denseBlock([layer(3), leakyRelu({ slope: 0.1 })])
+  const layers = [layer(8), block, block, block, batchNorm(), layer(3), globalAvgPool, linear({ out: 2 })]
+  const input = [1, 3, 16, 16] as const
+  const graph = createStepGraph(must(buildGraph(dsl.model({ name: 'dense', input, layers }), input)), objectives[0]!, { kind: 'float' })
+  const bounds = boundsOf(drawsOf(1), graph, 'float32', 300)
+  assert.ok(bounds.length > 100, `${bounds.length} of 300 are bounded`)
+})
+
 for (const name of ['resnet50', 'densenet121', 'inception_v3', 'unet', 'darknet19'])
   test(`what pairs of blocks tell of ${name} is nearly exact`, () => {
     const model = builtIn[name]!({ classes: 2, head: 'gap' })
