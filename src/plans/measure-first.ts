@@ -1,4 +1,5 @@
-import { access, constants } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
@@ -47,11 +48,15 @@ const isKnown =
       })
     )
 
-/** Tells whether times can be kept for later plans. */
+/** The times of some networks take less. */
+const roomOfTimes = 1024 * 1024
+
+/** Tells whether times can be kept: what a quota still takes is known once it is written. */
 const canKeepTimes = async (): Promise<boolean> => {
+  const trial = join(cacheFolder(), `room.${process.pid}.tmp`)
   try {
     await makeFolder(cacheFolder())
-    await access(cacheFolder(), constants.W_OK)
+    await writeFile(trial, Buffer.alloc(roomOfTimes)).finally(() => rm(trial, { force: true }))
     return true
   } catch {
     return false

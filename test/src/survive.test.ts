@@ -89,6 +89,14 @@ test('a limit on the size of files: exit 2, and the last state is intact', async
   await checkIntact('limited')
 })
 
+test('a cache on a full disk: no sample of times is measured, and the plan is made', async () => {
+  const line = `unset TILEFOLD_NO_MEASURE; export XDG_CACHE_HOME=${at('full-cache')}; ulimit -f 1; exec "$@"`
+  const { status, stdout, stderr } = await shell(line, [script, 'plan', model, '--threads', '1', '--json'])
+  assert.equal([status, stderr], [0, ''])
+  assert.is(JSON.parse(stdout).timesFrom.roofline, 1)
+  assert.equal(readdirSync(at('full-cache/tilefold')).filter((name) => /room|json/.test(name)), [])
+})
+
 test('a place that nobody may write to: exit 2 before anything runs', async () => {
   const sentence = sentenceOf(await runScript(training('/sys/tilefold', '--steps', '6')), 2, 'input')
   assert.match(sentence, /^\/sys\/tilefold: cannot be written \(/)
