@@ -94,7 +94,10 @@ test('a cache on a full disk: no sample of times is measured, and the plan is ma
   const { status, stdout, stderr } = await shell(line, [script, 'plan', model, '--threads', '1', '--json'])
   assert.equal([status, stderr], [0, ''])
   assert.is(JSON.parse(stdout).timesFrom.roofline, 1)
-  assert.equal(readdirSync(at('full-cache/tilefold')).filter((name) => /room|json/.test(name)), [])
+  assert.equal(
+    readdirSync(at('full-cache/tilefold')).filter((name) => /room|json/.test(name)),
+    []
+  )
 })
 
 test('a place that nobody may write to: exit 2 before anything runs', async () => {

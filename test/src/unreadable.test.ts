@@ -9,6 +9,8 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as E from 'fp-ts/Either'
 import { type Validation, readDataset, train } from '../../src'
+import { decodeFailure } from '../../src/images/image-header'
+import { damagedMask } from '../../src/images/mask-windows'
 import { createBatches } from '../../src/training/batches'
 import { createImageLoader } from '../../src/training/image-loader'
 import { noise } from './example-images'
@@ -66,6 +68,13 @@ const options = {
   steps: 2,
   data: at('good.csv')
 } as const
+
+test('a reason that another image decoded beside it has wiped out is left out of the sentence', () => {
+  const wiped = new Error('Unknown error')
+  assert.is(decodeFailure('a.png')(wiped).message, 'the image a.png cannot be read; it is cut or damaged, so store it anew or leave it out')
+  assert.match(damagedMask('a.png')(wiped).message, /^the mask a\.png cannot be read; it is cut or damaged: /)
+  assert.match(decodeFailure('a.png')(new Error('bad line')).message, /^the image a\.png cannot be read: bad line; /)
+})
 
 test('an image whose middle cannot be read ends the validation, or is left out of it and named', async () => {
   const { validations } = await valueOf(train({ ...options, validation: at('good.csv') }))
