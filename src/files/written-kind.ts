@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { constants, open } from 'node:fs/promises'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Outcome, inputFailure } from '../failure'
@@ -36,7 +36,8 @@ const kinds: Readonly<Record<string, Kind>> = { '--save': weights, '--best': wei
 
 /** The first bytes of a file, a character each; none where there is none to be read. */
 const readFirst = async (path: string): Promise<string> => {
-  const file = await open(path, 'r').catch(() => undefined)
+  // A pipe that nobody writes to would be waited for.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined)
   if (file === undefined) return ''
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(16), 0, 16, 0)

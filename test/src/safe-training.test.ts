@@ -2,7 +2,7 @@
  * What a training writes: never over what is read, never where another one writes, and all that was
  * learnt when it ends early.
  */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import {
   existsSync,
   linkSync,
@@ -73,6 +73,16 @@ test.before(async () => {
   writeFileSync(at('buffers.csv'), 'a,0,2,100\n')
   await valueOf(train(options({ steps: 1, save: at('weights') })))
   await valueOf(train(options({ steps: 1, model: segmenting, data: at('masks.csv'), input: [2, 3, 32, 32], save: at('pixels') })))
+})
+
+test('a pipe is no place for what is written, and is not waited for', async () => {
+  for (const option of ['save', 'best', 'report', 'trace'] as const) {
+    const path = at(`pipe-${option}`)
+    execFileSync('mkfifo', [path])
+    const validation = option === 'best' ? { validation: 0.5 } : {}
+    const { message } = await failureOf(train(options({ steps: 1, ...validation, [option]: path })))
+    assert.is(message, `${path}: cannot be written (it is no ordinary file)`)
+  }
 })
 
 test('a file of another kind is not replaced; what was written before is, and so is an empty file', async () => {
