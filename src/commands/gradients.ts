@@ -5,6 +5,7 @@ import { type Objective, type Source, isTrainable } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../files/atomic-write'
 import { checkPaths, namedPaths } from '../files/paths'
+import { checkWrittenKind, tensors } from '../files/written-kind'
 import { type GradientsOptions, gradientsOptions } from '../option-tables/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
@@ -91,6 +92,7 @@ const gradientsFromFile = (options: DecodedOptions<typeof gradientsOptions>): Ou
     TE.chain(() => resolveSetupWithoutInput(options)),
     TE.chainEitherK(requireLocalDevice),
     TE.bindTo('asked'),
+    TE.chainFirst(() => checkWrittenKind({ name: '--out', path: out }, tensors)),
     TE.chainFirst(() => checkWritable(out)),
     TE.bind('file', () => openTensorFile(batch)),
     TE.bind('setup', ({ asked, file }) => TE.fromEither(setupFor(asked, file))),

@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/function'
 import { type Objective, type Program, printProgram } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable, writeFileAtomic } from '../files/atomic-write'
+import { checkWrittenKind } from '../files/written-kind'
 import { checkPaths, namedPaths } from '../files/paths'
 import { freezeModel } from '../model/model-layers'
 import { type PlanOptions, planOptions } from '../option-tables/command-options'
@@ -41,7 +42,13 @@ const checkOut = ({ out, model, evaluate }: Options): Outcome<void> => {
   )
 }
 
-const checkProgram = ({ program }: Options): Outcome<void> => (program === undefined ? TE.right(undefined) : checkWritable(program))
+const checkProgram = ({ program }: Options): Outcome<void> =>
+  program === undefined
+    ? TE.right(undefined)
+    : pipe(
+        checkWrittenKind({ name: '--program', path: program }),
+        TE.chain(() => checkWritable(program))
+      )
 
 const writeProgram = (path: string | undefined, program: Program): Outcome<void> =>
   path === undefined ? TE.right(undefined) : writeFileAtomic(path, () => [Buffer.from(printProgram(program))])

@@ -15,7 +15,7 @@ interface Kind {
 }
 
 /** safetensors: 8 bytes of length, then a header of JSON. */
-const weights: Kind = {
+export const tensors: Kind = {
   name: 'safetensors',
   format: 'safetensors',
   begins: /^[^]{4}\0{4}\{/,
@@ -30,9 +30,30 @@ const page: Kind = {
   otherEndings: /\.(json|pdf|png|svg|jpe?g|md)$/i
 }
 const trace: Kind = { name: 'trace', format: 'JSON', begins: /^\s*[[{]/, ending: '.json', otherEndings: /\.(html?|pdf|png|svg)$/i }
+const program: Kind = {
+  name: 'Program',
+  format: 'text',
+  begins: /^(float|bf|tf)\d+, input /,
+  ending: '.txt',
+  otherEndings: /\.(json|html?|[cm]?[jt]s)$/i
+}
+const imageTable: Kind = {
+  name: 'table of --per-image',
+  format: 'CSV',
+  begins: /^path,pixels,/,
+  ending: '.csv',
+  otherEndings: /\.(jsonl?|html?|xlsx?|parquet)$/i
+}
 
 /** What options write whatever the file is called. */
-const kinds: Readonly<Record<string, Kind>> = { '--save': weights, '--best': weights, '--report': page, '--trace': trace }
+const kinds: Readonly<Record<string, Kind>> = {
+  '--save': tensors,
+  '--best': tensors,
+  '--report': page,
+  '--trace': trace,
+  '--program': program,
+  '--per-image': imageTable
+}
 
 /** The first bytes of a file, a character each; none where there is none to be read. */
 const readFirst = async (path: string): Promise<string> => {
@@ -55,8 +76,7 @@ const fail = ({ name, path }: NamedPath, fault: string): Outcome<never> => TE.le
  * Refuses to replace a file of another kind than would be written there, which a slip in a path
  * would cost; empty ones may be. Refuses a name with the ending of another kind too.
  */
-export const checkWrittenKind = (place: NamedPath): Outcome<void> => {
-  const kind = kinds[place.name]
+export const checkWrittenKind = (place: NamedPath, kind = kinds[place.name]): Outcome<void> => {
   if (kind === undefined) return TE.right(undefined)
   const { name, begins, format, ending, otherEndings } = kind
   const [other] = otherEndings.exec(place.path) ?? []

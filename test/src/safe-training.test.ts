@@ -106,6 +106,19 @@ test('a file of another kind is not replaced; what was written before is, and so
     (await failureOf(plan({ model: smallNetwork, device: 'reference', trace: at('page.html') }))).message,
     /^--trace .* no trace/
   )
+  const beside = [
+    ['--program', 'Program', (path: string) => plan({ model: smallNetwork, device: 'reference', program: path })],
+    ['--out', 'safetensors', (path: string) => gradients({ model: smallNetwork, weights: at('weights'), batch: at('weights'), out: path })],
+    [
+      '--per-image',
+      'table of --per-image',
+      (path: string) => train(options({ model: segmenting, data: at('masks.csv'), validation: at('masks.csv'), perImage: path }))
+    ]
+  ] as const
+  for (const [option, kind, write] of beside) {
+    const { message } = await failureOf(write(at('note.txt')))
+    assert.is(message, `${option} ${at('note.txt')}: a file that is no ${kind} is there: give another name, or remove it`)
+  }
   const elsewhere = [
     ['save', 'model.pth', 'safetensors, not as .pth: name it *.safetensors'],
     ['report', 'page.pdf', 'HTML, not as .pdf: name it *.html'],

@@ -173,8 +173,8 @@ test('a network that reads the whole image for each pixel is validated on crops 
   )
   for (const [asked, named] of [
     [{ validateOn: 'image' }, '--validate-on image'],
-    [{ perImage: at('wide.csv') }, '--per-image'],
-    [{ perImage: at('wide.csv'), bestBy: 'auc', best: at('wide') }, '--per-image and --best-by auc']
+    [{ perImage: at('wide-images.csv') }, '--per-image'],
+    [{ perImage: at('wide-images.csv'), bestBy: 'auc', best: at('wide') }, '--per-image and --best-by auc']
   ] as const) {
     const { code, message } = await failureOf(train({ ...options, ...wide, steps: 1, ...asked }))
     assert.is(code, 'input')
