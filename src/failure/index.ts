@@ -52,8 +52,14 @@ export const deviceFailure = ({ code, message }: DeviceError): Failure => ({
 /** A failure of ours, not of the user, that was seen before anything was thrown. */
 export const bug = (message: string): Failure => ({ code: 'bug', message })
 
+/** Any relative path is resolved against the working folder, which someone may remove meanwhile. */
+const isFolderGone = (thrown: unknown): boolean => thrown instanceof Error && /, uv_cwd$/.test(thrown.message)
+
 /** A failure by something that nobody expected to be thrown. */
-export const bugFailure = (thrown: unknown): Failure => ({ code: 'bug', message: `a bug of Tilefold: ${errorReason(thrown)}`, thrown })
+export const bugFailure = (thrown: unknown): Failure =>
+  isFolderGone(thrown)
+    ? inputFailure('the working folder was removed: change to one that exists')
+    : { code: 'bug', message: `a bug of Tilefold: ${errorReason(thrown)}`, thrown }
 
 /** Stopped by the user. */
 export const interrupted: Failure = { code: 'interrupted', message: 'interrupted' }

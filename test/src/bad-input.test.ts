@@ -2,8 +2,8 @@
  * Whatever is wrong with what a user gives: one sentence on standard error, the same in JSON, and
  * the promised exit status.
  */
-import { spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
@@ -381,6 +381,15 @@ test('output that cannot be written: exit 2', async () => {
   const status = await new Promise((resolve) => child.on('close', resolve))
   closeSync(full)
   assert.equal([status, stderr], [2, 'the standard output cannot be written: no space left on device.\n'])
+})
+
+test('a working folder that was removed: one sentence', async () => {
+  const gone = at('gone')
+  mkdirSync(gone)
+  const line = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
+  const args = [join(root, 'src', 'tilefold.js'), 'train', smallModel, '--data', at('good.csv'), '--steps', '1', '--save', 'w.safetensors']
+  const { status, stderr } = spawnSync('bash', ['-c', line, 'bash', gone, process.execPath, ...args], { encoding: 'utf8' })
+  assert.equal([status, stderr], [2, 'the working folder was removed: change to one that exists.\n'])
 })
 
 test('what cannot be saved is said before the training, not after it', async () => {
