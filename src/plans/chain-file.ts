@@ -8,7 +8,7 @@ import { failureCodec } from '../options/codecs'
 const decodeNamed = (named: string, value: unknown): E.Either<Failure, Chain> =>
   pipe(
     decodeChain(value),
-    E.mapLeft((fault) => inputFailure(`${named}: ${fault}; tilefold chain writes one`))
+    E.mapLeft((fault) => inputFailure(`${named}: ${fault}; tilefold research chain writes one`))
   )
 
 /** A chain from a JSON file, or one that JavaScript and casts may have got past the compiler. */

@@ -106,13 +106,13 @@ test('files of another shape are a sentence with the place that is wrong', async
   const chains: readonly (readonly [value: unknown, sentence: RegExp])[] = [
     [
       { ...good, stages: [{ ...first, x: -1 }] },
-      /^the chain .*file\.json: stages\[0\]\.x is -1, not a whole number of bytes from 0 .*; tilefold chain writes one\.$/m
+      /^the chain .*file\.json: stages\[0\]\.x is -1, not a whole number of bytes from 0 .*; tilefold research chain writes one\.$/m
     ],
     [{ ...good, stages: [{ ...first, u_F: -0.5 }] }, /: stages\[0\]\.u_F is -0\.5, not a number of milliseconds from 0 /],
     [{ ...good, stages: [{ ...first, u_B: undefined }] }, /: stages\[0\]\.u_B is missing; /],
     [
       { ...good, stages: [{ ...first, u_F: 0, u_B: 0 }] },
-      /^the chain .*file\.json: stages take no time: u_F and u_B of all are 0, .*; tilefold chain writes one\.$/m
+      /^the chain .*file\.json: stages take no time: u_F and u_B of all are 0, .*; tilefold research chain writes one\.$/m
     ],
     [{ ...good, beta: null }, /: beta is null, not a number of bytes a second/],
     [{ ...good, output: undefined }, /: output is missing; /],
