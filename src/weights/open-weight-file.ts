@@ -7,9 +7,17 @@ import { openTensorFile, readTensor } from './safetensors'
 import { openTorchFile } from './torch-file'
 import type { WeightFile } from './weight-file'
 
+/** What states of trainings hold, and weights do not. */
+const ofStates = 'training.loss'
+
 const openSafetensors = (path: string): Outcome<WeightFile> =>
   pipe(
     openTensorFile(path),
+    TE.filterOrElse(
+      ({ tensors }) => !tensors.has(ofStates),
+      () =>
+        inputFailure(`${path}: is a state of a training, not weights: train with its folder as --state, --resume and --save writes those`)
+    ),
     TE.map((file) => ({
       path,
       tensors: file.tensors,

@@ -107,6 +107,16 @@ test('heads of other names are left over with a new head; a deeper network is st
   )
 })
 
+test('a state of a training is no weights, and the sentence says how it becomes some', async () => {
+  const state = at('states')
+  await valueOf(train(training({ state })))
+  const path = join(state, 'step-1.safetensors')
+  const expected = `${path}: is a state of a training, not weights: train with its folder as --state, --resume and --save writes those`
+  assert.is(await sentence({ weights: path }), `--weights ${expected}`)
+  await valueOf(train(training({ state, resume: true, save: at('of-state') })))
+  await valueOf(train(training({ weights: at('of-state') })))
+})
+
 test('what does not fit names the option that draws it anew', async () => {
   const ofTen = `${at('ten')}: fc.weight is [10, 4] where net needs [2, 4]`
   assert.is(await sentence({ weights: at('ten') }), `${ofTen}: give --new-head to draw the last layer anew`)
