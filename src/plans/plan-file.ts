@@ -32,13 +32,21 @@ export interface LoadedPlan {
   readonly notice?: string
 }
 
+/** Why a value is no plan, where the compiler's words for a field too many would not say it. */
+const planFault = (value: unknown): string | undefined =>
+  typeof value === 'object' && value !== null && 'feasible' in value
+    ? 'it is what plan --json answers; plan --out writes a plan'
+    : undefined
+
 /** A plan from a JSON file, or from a TypeScript module, which the compiler checks first. */
 export const loadPlan = (path: string): Outcome<LoadedPlan> =>
   pipe(
     /\.(ts|json)$/.test(path) ? readText('plan', path) : E.left(nameFailure(path)),
     TE.fromEither,
     TE.chain(() => (path.endsWith('.json') ? TE.fromEither(readJson('plan', path)) : loadDefault(path))),
-    TE.chainEitherK((value) => E.mapLeft((fault: string) => inputFailure(`the plan ${path}: ${fault}`))(decodePlanFile(value))),
+    TE.chainEitherK((value) =>
+      E.mapLeft((fault: string) => inputFailure(`the plan ${path}: ${planFault(value) ?? fault}`))(decodePlanFile(value))
+    ),
     TE.map(({ plan, renamed }) => ({
       plan,
       ...(renamed.length > 0 && {

@@ -46,6 +46,13 @@ const refusal = async (...args: readonly string[]): Promise<readonly [number | n
 
 test.before(() => json('plan', smallModel, '--out', at('small.json'), '--budget', '1MiB'))
 
+test('what plan --json answers is no plan, and the sentence says what writes one', async () => {
+  const { stderr: _, ...answer } = await json('plan', smallModel)
+  const path = writePlan('answer.json', answer)
+  const [status, stderr] = await refusal('plan', smallModel, '--plan', path)
+  assert.equal([status, stderr], [2, `the plan ${path}: it is what plan --json answers; plan --out writes a plan.\n`])
+})
+
 test('a written plan compiles, and runs with the same decisions and the same peak', async () => {
   const planned = await json('plan', typescriptModel, '--budget', '70%', '--out', at('small.plan.ts'))
   const text = readFileSync(at('small.plan.ts'), 'utf8')
