@@ -26,17 +26,11 @@ export interface CandidateFamily {
 export interface CandidateGroup {
   /** Bytes of the device that they are made for; undefined where they are for any. */
   readonly target: number | undefined
-  /** All of them; beyond `slowest` milliseconds perhaps none. */
-  readonly families: (slowest: number) => readonly CandidateFamily[]
-}
-
-/** Families by how slow they may be: those known serve for all that are as fast or faster. */
-export const rememberUpTo = (find: (slowest: number) => readonly CandidateFamily[]): CandidateGroup['families'] => {
-  let known: { readonly slowest: number; readonly found: readonly CandidateFamily[] } | undefined
-  return (slowest) => {
-    if (known === undefined || slowest > known.slowest) known = { slowest, found: find(slowest) }
-    return known.found
-  }
+  /**
+   * All that may be worth a look with so many bytes on the device; beyond `slowest` milliseconds
+   * perhaps none.
+   */
+  readonly families: (slowest: number, deviceBytes: number) => readonly CandidateFamily[]
 }
 
 /**
@@ -105,7 +99,7 @@ function* fastestFirst<A>(
  */
 export const searchCandidates = (hostBudget: number, leastBytes: number, groups: () => readonly CandidateGroup[]): PlanSearch => {
   const known = lazy(groups)
-  const all = lazy(() => known().flatMap(({ families }) => families(Infinity).flatMap(({ candidates }) => candidates())))
+  const all = lazy(() => known().flatMap(({ families }) => families(Infinity, Infinity).flatMap(({ candidates }) => candidates())))
   const mayRun = ({ refusedKernel }: Candidate): boolean => refusedKernel === undefined
   const mayFit = ({ hostBytes }: Candidate): boolean => mayLieIn(hostBudget, hostBytes)
   const isOnHost = ({ liveHostBytes, hostBytes }: Lowered): boolean => mayLieIn(hostBudget, liveHostBytes()) && hostBytes() <= hostBudget
@@ -124,7 +118,7 @@ export const searchCandidates = (hostBudget: number, leastBytes: number, groups:
       const mayBeBest = (time: number): boolean => time < Infinity && (best === undefined ? time <= slowest : time < best.milliseconds())
       const bytes = budget + alignment
       for (const { families: familiesOf } of likelyFirst(known(), budget)) {
-        const families = familiesOf(best?.milliseconds() ?? slowest)
+        const families = familiesOf(best?.milliseconds() ?? slowest, bytes)
         const [about, least] = [
           (one: CandidateFamily) => one.aboutMilliseconds(bytes),
           (one: CandidateFamily) => one.leastMilliseconds(bytes)
@@ -144,7 +138,7 @@ export const searchCandidates = (hostBudget: number, leastBytes: number, groups:
       let least: Lowered | undefined
       const budget = (): number => (least?.peakBytes() ?? below) - 1
       for (const { families } of upTo(known(), budget)) {
-        for (const { leastMilliseconds, candidates } of families(Infinity)) {
+        for (const { leastMilliseconds, candidates } of families(Infinity, budget() + alignment)) {
           if (leastMilliseconds(budget() + alignment) === Infinity) continue
           const fitting = candidates().filter((one) => mayRun(one) && mayFit(one))
           for (const { deviceBytes, lowered } of fewestFirst((one) => one.deviceBytes, fitting)) {

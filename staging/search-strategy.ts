@@ -4,16 +4,16 @@ import { tileCount } from './graph/span'
 import type { StepGraph } from './graph/step-graph'
 import type { Lowered } from './lowering'
 import { unlimitedBytes } from './lowering/scope/workspace'
-import { lazy, memoize } from './memoize'
+import { lazy, memoize, memoizePerObject } from './memoize'
 import type { PlanSearch } from './plan-search'
 import type { Plan, Segment } from './plans/plan'
-import { rememberUpTo, searchCandidates, type Candidate, type CandidateFamily } from './search-candidates'
+import { searchCandidates, type Candidate, type CandidateFamily, type CandidateGroup } from './search-candidates'
 import { searchTargets } from './search-targets'
 import { blockPairs } from './strategies/block-pairs'
 import { largestLayerBytes, largestTensorBytes, leastBytesEstimator } from './strategies/least-bytes'
 import { loadMargin } from './strategies/least-kept'
 import { wholeGraph } from './strategies/plain'
-import type { PlanEstimate, ScheduledSegmentation, Search, Segmentation, Strategy } from './strategies/strategy'
+import type { Link, PlanEstimate, ScheduledSegmentation, Search, Segmentation, Strategy } from './strategies/strategy'
 import { withVariants } from './strategies/variants'
 
 /** Bytes that no plan of a graph in an order does without, each found out when first asked for. */
@@ -45,7 +45,8 @@ export interface SearchedGraph {
  */
 export const createStrategySearch = (
   { written, searchIn, leastBytesIn, plain, lowerPlan }: SearchedGraph,
-  strategy: Strategy
+  strategy: Strategy,
+  link: Link
 ): ((hostBudget: number) => PlanSearch) => {
   const search = searchIn(strategy.order(written))
   const { order, graph, device, persistentBytes } = search
@@ -84,15 +85,18 @@ export const createStrategySearch = (
         milliseconds: () => milliseconds(nanoseconds()),
         lowered: lazy(() => lowered(plan()))
       })
-      const toFamily = ({ aboutNanoseconds, leastNanoseconds, estimates }: ScheduledSegmentation): CandidateFamily => ({
-        aboutMilliseconds: (deviceBytes) => milliseconds(aboutNanoseconds(deviceBytes)),
-        leastMilliseconds: (deviceBytes) => milliseconds(leastNanoseconds(deviceBytes)),
-        candidates: lazy(() => estimates().map(toCandidate))
-      })
+      const toFamily = memoizePerObject(
+        () => 0,
+        ({ aboutNanoseconds, leastNanoseconds, estimates }: ScheduledSegmentation): CandidateFamily => ({
+          aboutMilliseconds: (deviceBytes) => milliseconds(aboutNanoseconds(deviceBytes)),
+          leastMilliseconds: (deviceBytes) => milliseconds(leastNanoseconds(deviceBytes)),
+          candidates: lazy(() => estimates().map(toCandidate))
+        })
+      )
       const groups = lazy(() =>
-        strategy.groups(search).map(({ target, scheduled }) => ({
+        strategy.groups(search, link).map(({ target, scheduled }): CandidateGroup => ({
           target,
-          families: rememberUpTo((slowest) => scheduled(inNanoseconds(slowest)).map(toFamily))
+          families: (slowest, deviceBytes) => scheduled(inNanoseconds(slowest), deviceBytes).map((one) => toFamily(one))
         }))
       )
       return (hostBudget) => searchCandidates(hostBudget, strategy.tiles === true ? tiledBytes() : wholeBytes(), groups)

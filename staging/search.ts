@@ -11,7 +11,7 @@ import type { Plan, PlanPlacement } from './plans/plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
 import { leastBytesEstimator } from './strategies/least-bytes'
 import { aboutNanoseconds, keptBytesEstimator } from './strategies/least-kept'
-import type { Search, Segmentation, Strategy } from './strategies/strategy'
+import type { Link, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { allOnLoad } from './strategies/normalise-on-load'
 import { createVariants, findLastVariant, withVariants } from './strategies/variants'
@@ -184,14 +184,14 @@ export const createPlanSearches = (
   const looked = createLooked(onSearch)
   const searchIn = createSearches(graph, device, plain.residentBytes, looked)
   const leastBytesIn = memoize(({ order }: Search) => order.join(), findLeastBytes)
-  const searchBy = (strategy: Strategy): ((hostBytes: number) => PlanSearch) => {
+  const searchBy = (strategy: Strategy, link: Link): ((hostBytes: number) => PlanSearch) => {
     const searchWith = (lowerWith: typeof lower): ((hostBytes: number) => PlanSearch) => {
       const lowerPlan = ({ order, segments, swapSchedule = [] }: Plan): Lowered => {
         looked.atPlan()
         const more = { ...(swapSchedule.length > 0 && { swapSchedule }), ...(placement && { placement }) }
         return lowerWith(graph, { order, segments, ...more }, device)
       }
-      return createStrategySearch({ written: graph, searchIn, leastBytesIn, plain, lowerPlan }, strategy)
+      return createStrategySearch({ written: graph, searchIn, leastBytesIn, plain, lowerPlan }, strategy, link)
     }
     const alone = searchWith(lower)
     if (graph.shard === undefined) return alone
@@ -199,13 +199,14 @@ export const createPlanSearches = (
     return (hostBytes) => overlapRows(alone(hostBytes), beside(hostBytes))
   }
   const searchesBy = memoize(
-    (name: Planner) => name,
-    (name) => searchBy(strategies[name])
+    ([name, link]: readonly [Planner, Link]) => `${name}, ${link}`,
+    ([name, link]) => searchBy(strategies[name], link)
   )
-  const createAnswers = (name: Planner, hostBytes: number): Answers => ({
+  const mayTile = (name: Planner): boolean => 'tiles' in strategies[name]
+  const createAnswers = (name: Planner, hostBytes: number, link: Link = 'alone'): Answers => ({
     kind: strategies[name].kind,
-    tiles: 'tiles' in strategies[name],
-    ...searchesBy(name)(hostBytes)
+    tiles: mayTile(name),
+    ...searchesBy([name, link])(hostBytes)
   })
   const answersBy = memoize(
     (name: Planner) => name,
@@ -245,7 +246,10 @@ export const createPlanSearches = (
     const { savedBytes: lowestTarget, hostBytes } = movable[0]!
     const alone = fastestAnswers(taken.filter((name) => strategies[name].kind !== 'swapping').map(answersBy), times)
     const besideState = (name: Planner): Answers =>
-      strategies[name].kind === 'swapping' ? createAnswers(name, hostBudget! - hostBytes) : answersBy(name)
+      strategies[name].kind === 'swapping'
+        ? // Others are asked for the same either way.
+          createAnswers(name, hostBudget! - hostBytes, mayTile(name) ? 'beside state' : 'alone')
+        : answersBy(name)
     const beside = fastestAnswers(taken.map(besideState), times)
     const swapsFirst = (deviceBytes: number): boolean => isSwappingLikely(times, deviceBytes)
     return movable.reduce(

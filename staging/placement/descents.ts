@@ -10,7 +10,7 @@ import { layBottom, makeSearchBuffers, orderedBy, preferences } from './search-b
 const smallShares = [1 / 1024, 1 / 256]
 
 /** Heights to search, in parts of what is live at once: most descents lack but a little room. */
-const heights = { large: [1, 1.005, 1.02, 1.05], all: [1, 1.0025, 1.0075, 1.02] }
+const heights = { large: [1, 1.005, 1.02, 1.05, 1.08], all: [1, 1.0025, 1.0075, 1.02, 1.04, 1.07, 1.1] }
 
 /** Orders in which large buffers are placed; what one does not find the other often does. */
 const ordersOfLarge = [preferences[0]!, preferences[2]!]

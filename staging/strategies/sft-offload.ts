@@ -7,6 +7,7 @@ import { alignUp } from '../placement/placement'
 import { lazy, memoize } from '../memoize'
 import { hoistPoolAboveRelu } from '../graph/order'
 import { outputBytes } from './find-segments'
+import { keepOrMove } from './keep-or-move'
 import { loadMargin, waitMargin } from './least-kept'
 import { noWait, peakOccupancy, targets, withSchedules } from './swap-intervals'
 import { wholeGraph } from './plain'
@@ -69,15 +70,6 @@ const needingMore = (scheduled: ScheduledSegmentation, { leastNanoseconds }: Sch
 })
 
 /**
- * Where transfers take longer than computing: bytes for a segment and what is kept beside it, over
- * those for a segment by itself.
- */
-const keptRatios = [1.15, 1.5, 2, 3]
-
-/** Segments that keep less are tried where transfers take so many times as long as computing. */
-const movingRatio = 1.05
-
-/**
  * Where what passes in bands makes segments take so many times as long as computing whole would,
  * those are tried too for which a byte that moves is priced, within these shares of the bytes for
  * a segment: what moves waits in turn for what passes.
@@ -89,6 +81,24 @@ const pricedShares = [1, 0.5]
 const movingNanoseconds = ({ linkBytesPerSecond: link, copyBytesPerSecond: copies }: DeviceModel): number =>
   [link, ...(copies === undefined ? [] : [copies])].reduce((sum, { toHost, toDevice }) => sum + 1e9 / toHost + 1e9 / toDevice, 0)
 
+/**
+ * Where transfers take longer than computing, beside state that passes the link too: bytes for a
+ * segment and what is kept beside it, over those for a segment by itself.
+ */
+const keptRatios = [1.15, 1.5, 2, 3]
+
+/** Segments that keep less are tried where transfers take so many times as long as computing. */
+const movingRatio = 1.05
+
+/** What is found by how slow it may be: what is known serves for all that is as fast or faster. */
+const rememberUpTo = (find: (slowest: number) => readonly ScheduledSegmentation[]): PlanGroup['scheduled'] => {
+  let known: { readonly slowest: number; readonly found: readonly ScheduledSegmentation[] } | undefined
+  return (slowest) => {
+    if (known === undefined || slowest > known.slowest) known = { slowest, found: find(slowest) }
+    return known.found
+  }
+}
+
 /** What was found for a target: nanoseconds of its segments, or none within so many. */
 interface Tried {
   readonly target: number
@@ -99,15 +109,15 @@ interface Tried {
  * sft without memory for what is kept from forward to backward: for each target the segments of
  * least time whose own tensors fit it. What stands between them waits on the host by ordered
  * no-wait schedules (Beaumont 2020, Proposition 1), so that tiles, recomputation and transfers are
- * decided together. Where that takes longer than computing, segments that keep or move less are
- * tried too.
+ * decided together. Those that keep less are tried too, of which no more moves than passes beside
+ * computing (`keepOrMove`), and those that move less, where what passes in bands takes longest.
  */
 export const sftOffload: Strategy = {
   order: hoistPoolAboveRelu,
   obeysDirectives: true,
   kind: 'swapping',
   tiles: true,
-  groups: (search) => {
+  groups: (search, link) => {
     const { graph, device, estimate } = search
     const sizes = outputBytes(createModelScope(graph, device, createPool()))
     const tensorBytes = (tensor: number): number => alignUp(sizes[tensor - 1]!)
@@ -133,7 +143,7 @@ export const sftOffload: Strategy = {
     const keepingLess = (target: number, limit: number): readonly Segmentation[] =>
       keptRatios.flatMap((ratio) => fastestKept(search).within(timesTarget(ratio, target), limit, target).slice(0, 1))
     const computing = lazy(() => sumNanoseconds(withVariants(search.variants, wholeGraph(graph))[0]!))
-    return [...sets.values()].flatMap((onHost) => {
+    const withAllMoved = [...sets.values()].flatMap((onHost) => {
       const { within: segmentsWithin } = fastestWithin(search, onHost)
       const priced = lazy(() => fastestWithin(search, onHost, movingNanoseconds(device)))
       /** Segments that move less beside what passes in bands. */
@@ -145,7 +155,7 @@ export const sftOffload: Strategy = {
         .filter((bytes) => onHost.size <= onHostFor(bytes).size)
         .map((target): PlanGroup => ({
           target,
-          scheduled: (slowest) => {
+          scheduled: rememberUpTo((slowest) => {
             const limit = chooseMargin(device, onHost) * slowest
             // A smaller target never takes less time.
             if (tried.some((one) => one.target >= target && one.leastNanoseconds >= limit)) return []
@@ -155,6 +165,7 @@ export const sftOffload: Strategy = {
             tried.push({ target, leastNanoseconds })
             const isLimited = (segments: Segmentation): boolean => limit === Infinity || nanosecondsOf(segments) <= limit
             const isMoving =
+              link === 'beside state' &&
               fastest !== undefined &&
               onHost.size === 0 &&
               scheduledOf([fastest, onHost]).aboutNanoseconds(target) > movingRatio * leastNanoseconds
@@ -166,8 +177,9 @@ export const sftOffload: Strategy = {
               return [scheduled, ...again.map((repeating) => needingMore(scheduledOf([repeating, onHost]), scheduled))]
             })
             return [...moving, ...less.map((segments) => scheduledOf([segments, onHost]))]
-          }
+          })
         }))
     })
+    return link === 'alone' ? [...keepOrMove(search, (segments) => scheduledOf([segments, new Set()])), ...withAllMoved] : withAllMoved
   }
 }

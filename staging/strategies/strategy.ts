@@ -84,8 +84,11 @@ export interface ScheduledSegmentation {
 export interface PlanGroup {
   /** Bytes of the device that they are made for; undefined where they are for any. */
   readonly target: number | undefined
-  /** All of them; beyond `slowest` nanoseconds, of one micro-batch, perhaps none. */
-  readonly scheduled: (slowest: number) => readonly ScheduledSegmentation[]
+  /**
+   * All of them that may be worth a look with so many bytes on the device, the more the more bytes
+   * there are; beyond `slowest` nanoseconds, of one micro-batch, perhaps none.
+   */
+  readonly scheduled: (slowest: number, deviceBytes: number) => readonly ScheduledSegmentation[]
 }
 
 /** Segmentations that a strategy finds for numbers of bytes. */
@@ -104,6 +107,9 @@ export interface SegmentationSearch {
    */
   readonly leastKept: (target: number) => Segmentation | undefined
 }
+
+/** Whether what a strategy moves has the link to the host for itself. */
+export type Link = 'alone' | 'beside state'
 
 /**
  * A strategy only makes plans, for the model in the order that it wants; staging lowers them and
@@ -126,7 +132,7 @@ export type Strategy = {
       readonly kind: 'swapping'
       /** Whether tensors may be made in tiles: then even the largest need not be there whole. */
       readonly tiles?: true
-      readonly groups: (search: Search) => readonly PlanGroup[]
+      readonly groups: (search: Search, link: Link) => readonly PlanGroup[]
     }
   | {
       readonly kind: 'targeted'

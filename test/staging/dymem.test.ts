@@ -34,8 +34,8 @@ const leastOf = (written: StepGraph, order: Order): Lowered => {
   if (dymem.kind !== 'swapping') throw new Error('dymem swaps')
   const [least] = [
     ...dymem
-      .groups(searchIn(written, base.device, order))[0]!
-      .scheduled(Infinity)
+      .groups(searchIn(written, base.device, order), 'alone')[0]!
+      .scheduled(Infinity, Infinity)
       .flatMap(({ estimates }) => estimates())
   ].sort((a, b) => a.deviceBytes - b.deviceBytes)
   return lower(written, least!.plan(), base.device)

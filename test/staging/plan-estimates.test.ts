@@ -8,6 +8,7 @@ import type { StepGraph } from '../../staging/graph/step-graph'
 import { lower } from '../../staging/lowering'
 import { strategies } from '../../staging/strategies'
 import { largestLayerBytes, leastBytesEstimator } from '../../staging/strategies/least-bytes'
+import { wholeGraph } from '../../staging/strategies/plain'
 import { propertyRuns } from '../property-runs'
 import { must } from '../must'
 import { drawsOf, netKind, randomNet } from './random-nets'
@@ -30,6 +31,8 @@ const graphOf = (seed: number): StepGraph => {
   return createStepGraph(must(buildGraph(model, input)), objective, source)
 }
 
+const links = ['alone', 'beside state'] as const
+
 /** Of many estimates a few are looked at. */
 const some = <A>(all: readonly A[], most: number): readonly A[] => all.filter((_, index) => index % Math.ceil(all.length / most) === 0)
 
@@ -43,7 +46,8 @@ test('no estimate of a strategy that swaps takes less, in time or in memory, tha
     fc.property(seeds, fc.constantFrom(...swapping), fc.constantFrom(...devices), (seed, { order, groups }, device) => {
       const written = graphOf(seed)
       const search = searchIn(written, device, order(written))
-      const families = groups(search).flatMap(({ scheduled }) => scheduled(Infinity))
+      const bytes = 0.6 * lower(written, { order: search.order, segments: wholeGraph(search.graph) }, device).peakBytes()
+      const families = links.flatMap((link) => groups(search, link)).flatMap(({ scheduled }) => scheduled(Infinity, bytes))
       const found = families.flatMap(({ aboutNanoseconds, leastNanoseconds, estimates }) =>
         estimates().map((one) => ({ ...one, aboutAll: aboutNanoseconds, ofAll: leastNanoseconds }))
       )

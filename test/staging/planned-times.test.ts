@@ -4,7 +4,9 @@ import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, maxPool2d, model, relu, seq, softmaxCrossEntropy, linear } from '../../dsl'
+import { builtIn } from '../../models'
 import { decodeDeviceFile, fileModel, isProfile, isRecorded, stage, type StrategyName } from '../../staging'
+import { must } from '../must'
 
 const decoded = decodeDeviceFile(JSON.parse(readFileSync(join(__dirname, '../../devices/v100-16gb.json'), 'utf8')))
 if (isLeft(decoded) || isProfile(decoded.right) || isRecorded(decoded.right)) throw new Error('a sheet of a device')
@@ -56,6 +58,25 @@ test('no plan is slower than what was once planned, and none is missing', () => 
     const now = isLeft(staged) ? Infinity : staged.right.predicted.stepMilliseconds * 1000
     assert.ok(now <= microseconds * (1 + 1e-9), `${name} by ${strategy} in ${percent}%: ${now} µs`)
   }
+})
+
+test('more is kept than the device holds, as far as the rest passes beside computing', () => {
+  const planBy = (strategy: StrategyName) =>
+    must(
+      stage({
+        model: builtIn.resnet50!({ classes: 2, head: 'gap' }),
+        input: [1, 3, 2048, 2048],
+        device,
+        strategy,
+        budget: { fractionOfPlain: 0.3 },
+        objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
+        source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
+      })
+    )
+  const [kept, moved] = [planBy('sft'), planBy('sft-offload')]
+  assert.ok(moved.plan.segments.some(({ recompute }) => recompute))
+  assert.ok(moved.predicted.peakHostBytes > 0.05 * moved.predicted.plainPeakBytes)
+  assert.ok(moved.predicted.stepMilliseconds < 0.97 * kept.predicted.stepMilliseconds)
 })
 
 test.run()
