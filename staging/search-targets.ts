@@ -1,6 +1,7 @@
 import type { LeastPlan } from './budget-errors'
 import type { KernelKind } from './kernels/kernels'
 import type { Lowered } from './lowering'
+import { firstWhere } from './strategies/first-where'
 import { lazy } from './memoize'
 import { findFastest, runsWithin, type PlanSearch } from './plan-search'
 import type { Segmentation, SegmentationSearch } from './strategies/strategy'
@@ -14,17 +15,6 @@ const targetRatio = 1.02
 
 /** Targets above the budget that are tried too: what is planned for is seldom all used. */
 const rungsAhead = 4
-
-/** By bisection: the first of these numbers that does, or the last one. */
-const firstWhere = (first: number, last: number, does: (number: number) => boolean): number => {
-  let [low, high] = [first, last]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (does(middle)) high = middle
-    else low = middle + 1
-  }
-  return low
-}
 
 /** What a strategy finds for targets in bytes, as `SegmentationSearch` has it. */
 interface TargetSearch extends Pick<SegmentationSearch, 'leastKept'> {

@@ -1,3 +1,4 @@
+import { firstWhere } from './first-where'
 import { fastestKept } from './sft'
 import { wholeGraph } from './plain'
 import { peakOccupancy } from './swap-intervals'
@@ -14,17 +15,6 @@ const keptCount = 72
 /** Parts of so many bytes beside others, from few to many. */
 const ladder = (beside: number, bytes: number, ratio: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => beside + bytes / ratio ** (count - 1 - index))
-
-/** The first of these numbers that does, by bisection, or the last one. */
-const firstWhere = (first: number, last: number, does: (number: number) => boolean): number => {
-  let [low, high] = [first, last]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (does(middle)) high = middle
-    else low = middle + 1
-  }
-  return low
-}
 
 /**
  * Segments that are computed again as seldom as the link allows: the fastest that fit a number of
