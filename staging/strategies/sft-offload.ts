@@ -82,8 +82,8 @@ const movingNanoseconds = ({ linkBytesPerSecond: link, copyBytesPerSecond: copie
   [link, ...(copies === undefined ? [] : [copies])].reduce((sum, { toHost, toDevice }) => sum + 1e9 / toHost + 1e9 / toDevice, 0)
 
 /**
- * Where transfers take longer than computing, beside state that passes the link too: bytes for a
- * segment and what is kept beside it, over those for a segment by itself.
+ * Where transfers take longer than computing, and take from it or from those of optimizer state:
+ * bytes for a segment and what is kept beside it, over those for a segment by itself.
  */
 const keptRatios = [1.15, 1.5, 2, 3]
 
@@ -119,6 +119,8 @@ export const sftOffload: Strategy = {
   tiles: true,
   groups: (search, link) => {
     const { graph, device, estimate } = search
+    /** Whether what is moved may pass beside computing and take nothing. */
+    const hasFreeLink = link === 'alone' && device.copyBytesPerSecond === undefined
     const sizes = outputBytes(createModelScope(graph, device, createPool()))
     const tensorBytes = (tensor: number): number => alignUp(sizes[tensor - 1]!)
     const ownBytes = segmentTargets(search, wholeGraph(graph))
@@ -165,7 +167,7 @@ export const sftOffload: Strategy = {
             tried.push({ target, leastNanoseconds })
             const isLimited = (segments: Segmentation): boolean => limit === Infinity || nanosecondsOf(segments) <= limit
             const isMoving =
-              link === 'beside state' &&
+              !hasFreeLink &&
               fastest !== undefined &&
               onHost.size === 0 &&
               scheduledOf([fastest, onHost]).aboutNanoseconds(target) > movingRatio * leastNanoseconds
@@ -180,6 +182,6 @@ export const sftOffload: Strategy = {
           })
         }))
     })
-    return link === 'alone' ? [...keepOrMove(search, (segments) => scheduledOf([segments, new Set()])), ...withAllMoved] : withAllMoved
+    return hasFreeLink ? [...keepOrMove(search, (segments) => scheduledOf([segments, new Set()])), ...withAllMoved] : withAllMoved
   }
 }
