@@ -46,14 +46,11 @@ export interface ImageHeader extends Extent2 {
 /** What sharp says where another image, decoded beside it, has wiped out the reason. */
 const noReason = 'Unknown error'
 
-/**
- * Why a file cannot be read, after a colon, without its name; nothing where that is not known.
- * libtiff tells places that it has not.
- */
+/** Why a file cannot be read, without its name; libtiff tells places that it has not. */
 export const fileReason = (path: string, thrown: unknown): string => {
   const reason = errorReason(thrown)
-  if (reason === noReason) return ''
-  return `: ${reason.replaceAll(`: ${path}`, '').replaceAll(path, 'the file').replace(' at row 4294967295, col 4294967295', '')}`
+  if (reason === noReason) return 'it cannot be decoded'
+  return reason.replaceAll(`: ${path}`, '').replaceAll(path, 'the file').replace(' at row 4294967295, col 4294967295', '')
 }
 
 /** Whether a file was taken away since it was opened. */
@@ -63,7 +60,7 @@ export const isGone = (thrown: unknown): boolean => /is missing|no such file/.te
 export const readFailure =
   (path: string) =>
   (thrown: unknown): Failure =>
-    inputFailure(`the image ${path} cannot be read${fileReason(path, thrown)}`)
+    inputFailure(`the image ${path} cannot be read: ${fileReason(path, thrown)}`)
 
 /** The failure, of code `input`, of an image whose header can be read but whose pixels cannot. */
 export const decodeFailure =

@@ -41,7 +41,7 @@ const windowFailure =
     const { top, left, height, width } = wholeTiles(window, level.tile!, level)
     const where = `rows ${spanText(top, height)}, columns ${spanText(left, width)}`
     return inputFailure(
-      `the image ${path} cannot be read at ${where}${ofLevel}${fileReason(path, thrown)}; it is cut or damaged there, so store it anew or leave it out`
+      `the image ${path} cannot be read at ${where}${ofLevel}: ${fileReason(path, thrown)}; it is cut or damaged there, so store it anew or leave it out`
     )
   }
 

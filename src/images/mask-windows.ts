@@ -42,7 +42,7 @@ export const damagedMask =
   (path: string) =>
   (thrown: unknown): Failure =>
     inputFailure(
-      `the mask ${path} cannot be read${fileReason(path, thrown)}; it is cut or damaged: store it anew, or leave its row out, as --skip-bad does`
+      `the mask ${path} cannot be read: ${fileReason(path, thrown)}; it is cut or damaged: store it anew, or leave its row out, as --skip-bad does`
     )
 
 /** Nothing where the file is no TIFF. */

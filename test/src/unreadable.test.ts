@@ -69,10 +69,13 @@ const options = {
   data: at('good.csv')
 } as const
 
-test('a reason that another image decoded beside it has wiped out is left out of the sentence', () => {
+test('where another image decoded beside it has wiped out the reason, the sentence says no unknown one', () => {
   const wiped = new Error('Unknown error')
-  assert.is(decodeFailure('a.png')(wiped).message, 'the image a.png cannot be read; it is cut or damaged, so store it anew or leave it out')
-  assert.match(damagedMask('a.png')(wiped).message, /^the mask a\.png cannot be read; it is cut or damaged: /)
+  assert.is(
+    decodeFailure('a.png')(wiped).message,
+    'the image a.png cannot be read: it cannot be decoded; it is cut or damaged, so store it anew or leave it out'
+  )
+  assert.match(damagedMask('a.png')(wiped).message, /^the mask a\.png cannot be read: it cannot be decoded; it is cut or damaged: /)
   assert.match(decodeFailure('a.png')(new Error('bad line')).message, /^the image a\.png cannot be read: bad line; /)
 })
 
