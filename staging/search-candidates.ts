@@ -99,7 +99,9 @@ function* fastestFirst<A>(
  */
 export const searchCandidates = (hostBudget: number, leastBytes: number, groups: () => readonly CandidateGroup[]): PlanSearch => {
   const known = lazy(groups)
-  const all = lazy(() => known().flatMap(({ families }) => families(Infinity, Infinity).flatMap(({ candidates }) => candidates())))
+  /** All that may be worth a look with so many bytes on the device, however slow. */
+  const candidatesWithin = (deviceBytes: number): readonly Candidate[] =>
+    known().flatMap(({ families }) => families(Infinity, deviceBytes).flatMap(({ candidates }) => candidates()))
   const mayRun = ({ refusedKernel }: Candidate): boolean => refusedKernel === undefined
   const mayFit = ({ hostBytes }: Candidate): boolean => mayLieIn(hostBudget, hostBytes)
   const isOnHost = ({ liveHostBytes, hostBytes }: Lowered): boolean => mayLieIn(hostBudget, liveHostBytes()) && hostBytes() <= hostBudget
@@ -150,7 +152,7 @@ export const searchCandidates = (hostBudget: number, leastBytes: number, groups:
       return least && { budget: least.peakBytes(), lowered: least }
     },
     refusedKernel: () => {
-      for (const { refusedKernel, lowered } of all()) {
+      for (const { refusedKernel, lowered } of candidatesWithin(Infinity)) {
         const refused = refusedKernel ?? lowered().refusedKernel()
         if (refused !== undefined) return refused
       }
@@ -158,7 +160,7 @@ export const searchCandidates = (hostBudget: number, leastBytes: number, groups:
     },
     leastHost: (budget) => {
       if (budget < leastBytes || hopeless.has(budget)) return undefined
-      const small = all().filter((one) => mayRun(one) && mayLieIn(budget, one.deviceBytes))
+      const small = candidatesWithin(budget + alignment).filter((one) => mayRun(one) && mayLieIn(budget, one.deviceBytes))
       let least: number | undefined
       for (const { hostBytes, lowered } of fewestFirst((one) => one.hostBytes, small)) {
         if (!mayLieIn((least ?? Infinity) - 1, hostBytes)) break

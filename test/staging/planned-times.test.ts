@@ -79,4 +79,25 @@ test('more is kept than the device holds, as far as the rest passes beside compu
   assert.ok(moved.predicted.stepMilliseconds < 0.97 * kept.predicted.stepMilliseconds)
 })
 
+test('the host budget that a refusal names is enough, and one byte less is not', () => {
+  for (const fractionOfPlain of [0.45, 0.5]) {
+    const planWith = (bytes: number) =>
+      stage({
+        model: networks.normalised,
+        input: [2, 3, 96, 96],
+        device,
+        strategy: 'sft-offload',
+        budget: { fractionOfPlain },
+        hostBudget: { bytes },
+        objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
+        source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
+      })
+    const refused = planWith(1)
+    assert.ok(isLeft(refused))
+    const named = Number(/needs at least (\d+) bytes/.exec(refused.left.message)?.[1])
+    assert.ok(!isLeft(planWith(named)))
+    assert.ok(isLeft(planWith(named - 1)), `${named} bytes are named, and one less is enough`)
+  }
+})
+
 test.run()
