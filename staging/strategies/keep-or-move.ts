@@ -67,7 +67,8 @@ export const keepOrMove = (search: Search, scheduledOf: (segments: Segmentation)
         const least = scheduledAt(last, slowest)?.leastNanoseconds(deviceBytes) ?? slowest
         // Too little may be able to leave while a segment needs nearly all.
         if (least < Infinity) leastTimes.set(deviceBytes, least)
-        return rung > last || least >= slowest ? [] : [scheduledAt(rung, slowest) ?? []].flat()
+        const one = rung > last || least >= slowest ? undefined : scheduledAt(rung, slowest)
+        return one === undefined ? [] : [one]
       }
     }))
   }

@@ -70,6 +70,15 @@ const needingMore = (scheduled: ScheduledSegmentation, { leastNanoseconds }: Sch
 })
 
 /**
+ * Where transfers take longer than computing, and take from it or from those of optimizer state:
+ * bytes for a segment and what is kept beside it, over those for a segment by itself.
+ */
+const keptRatios = [1.15, 1.5, 2, 3]
+
+/** Segments that keep less are tried where transfers take so many times as long as computing. */
+const movingRatio = 1.05
+
+/**
  * Where what passes in bands makes segments take so many times as long as computing whole would,
  * those are tried too for which a byte that moves is priced, within these shares of the bytes for
  * a segment: what moves waits in turn for what passes.
@@ -80,15 +89,6 @@ const pricedShares = [1, 0.5]
 /** Nanoseconds in which a byte leaves and comes back. */
 const movingNanoseconds = ({ linkBytesPerSecond: link, copyBytesPerSecond: copies }: DeviceModel): number =>
   [link, ...(copies === undefined ? [] : [copies])].reduce((sum, { toHost, toDevice }) => sum + 1e9 / toHost + 1e9 / toDevice, 0)
-
-/**
- * Where transfers take longer than computing, and take from it or from those of optimizer state:
- * bytes for a segment and what is kept beside it, over those for a segment by itself.
- */
-const keptRatios = [1.15, 1.5, 2, 3]
-
-/** Segments that keep less are tried where transfers take so many times as long as computing. */
-const movingRatio = 1.05
 
 /** What is found by how slow it may be: what is known serves for all that is as fast or faster. */
 const rememberUpTo = (find: (slowest: number) => readonly ScheduledSegmentation[]): PlanGroup['scheduled'] => {
