@@ -1,4 +1,11 @@
-export { cudnnAlgorithm, engineOf, fewChannelsAlgorithm, rotated180Algorithm } from './devices/algorithms'
+export {
+  cudnnAlgorithm,
+  engineOf,
+  fewChannelsAlgorithm,
+  rotated180Algorithm,
+  warpgroupAlgorithm,
+  wholeWarpgroupAlgorithm
+} from './devices/algorithms'
 export {
   computeMilliseconds,
   decodeChain,

@@ -369,7 +369,7 @@ void precisionsNeedTheirGpus() {
   const std::string turing = refusalOf(Precision::float32, false);
   emulated::setComputeCapability(7, 0);
   const std::string volta = refusalOf(Precision::float32, false);
-  emulated::setComputeCapability(8, 0);
+  emulated::setComputeCapability(9, 0);
   for (const std::string& refusal : {bf16, tf32})
     expect(refusal.find("has 7.5: use --precision float32") != std::string::npos, "a GPU without tensor cores for it was not refused");
   // Past this question it may still miss cuDNN.

@@ -4,6 +4,8 @@ import {
   fewChannelsAlgorithm,
   isConvolution,
   rotated180Algorithm,
+  warpgroupAlgorithm,
+  wholeWarpgroupAlgorithm,
   type Kernel,
   type Program
 } from '../../staging'
@@ -29,6 +31,8 @@ const algorithmName = (algorithm: number): string => {
   if (algorithm === 0) return 'direct'
   if (algorithm === 1) return 'Winograd'
   if (algorithm === fewChannelsAlgorithm) return 'over few channels'
+  if (algorithm === warpgroupAlgorithm) return 'by warpgroups'
+  if (algorithm === wholeWarpgroupAlgorithm) return 'by warpgroups, unshared'
   const engine = engineOf(algorithm)
   if (engine !== undefined) return `cuDNN's engine ${engine}`
   const turned = algorithm - rotated180Algorithm(0)

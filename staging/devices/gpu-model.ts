@@ -1,4 +1,4 @@
-import { fewChannelsAlgorithm, isEngine, isFourier, isRotated180 } from './algorithms'
+import { isEngine, isFourier, isOwnKernel, isRotated180 } from './algorithms'
 import { type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './device-model'
 import { memoize } from '../memoize'
 import { isConvolution, keyOfKernel, type ConvolutionKernel, type KernelOf } from '../kernels/kernels'
@@ -109,14 +109,13 @@ const isReadInPlace = (engine: boolean, extent: number, out: number, window: num
  * image into channels that lie innermost, and not every padding. The device's own algorithm does.
  */
 const isCopied = (k: ConvolutionKernel): boolean =>
-  k.algorithm !== fewChannelsAlgorithm &&
+  !isOwnKernel(k) &&
   (k.sourceLayout !== k.destinationLayout ||
     !isReadInPlace(isEngine(k), k.inHeight, k.outHeight, (k.kernelHeight - 1) * k.dilationHeight + 1, k.strideHeight, k.padTop) ||
     !isReadInPlace(isEngine(k), k.inWidth, k.outWidth, (k.kernelWidth - 1) * k.dilationWidth + 1, k.strideWidth, k.padLeft))
 
-const isTooLarge = ({ batch, inChannels, inHeight, inWidth, outChannels, outHeight, outWidth, algorithm }: ConvolutionKernel): boolean =>
-  algorithm !== fewChannelsAlgorithm &&
-  batch * Math.max(inChannels * inHeight * inWidth, outChannels * outHeight * outWidth) >= countedElements
+const isTooLarge = (k: ConvolutionKernel): boolean =>
+  !isOwnKernel(k) && k.batch * Math.max(k.inChannels * k.inHeight * k.inWidth, k.outChannels * k.outHeight * k.outWidth) >= countedElements
 
 /** Bytes of the winners' places in their windows; 255 stands for a window of padding alone. */
 const maxPoolIndicesBytes = (kernel: KernelOf<'maxPoolForward'>): number => {

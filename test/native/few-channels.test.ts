@@ -10,37 +10,25 @@ import { layoutCode } from '../../staging/kernels/layout'
 import { testsDevice } from '../devices'
 import { must } from '../must'
 import { close, launchKernel, stored } from './program'
+import {
+  axis,
+  eachProduct,
+  few,
+  gradientOf as gradientByCudnn,
+  placesOf,
+  tapsOf,
+  weightsOf,
+  type Axis,
+  type Gradient
+} from './weight-gradients'
 
 const suite = testsDevice('cuda') ? test : test.skip
 
-type Gradient = KernelOf<'convolutionBackwardWeights'>
 type Forward = KernelOf<'convolutionForward'>
 
-interface Axis {
-  readonly in: number
-  readonly kernel: number
-  readonly stride: number
-  readonly dilation: number
-  readonly before: number
-  readonly after: number
-}
-
-/** A window of 3 of stride 1, with as many outputs as inputs. */
-const axis = (extent: number, changes: Partial<Axis> = {}): Axis => ({
-  ...{ in: extent, kernel: 3, stride: 1, dilation: 1, before: 1, after: 1 },
-  ...changes
-})
-
-const outOf = ({ in: extent, kernel, stride, dilation, before, after }: Axis): number =>
-  Math.floor((extent + before + after - (kernel - 1) * dilation - 1) / stride) + 1
-
 const gradientOf = (batch: number, inChannels: number, outChannels: number, rows: Axis, columns: Axis): Gradient => ({
-  ...{ kind: 'convolutionBackwardWeights', batch, inChannels, outChannels, groups: 1, algorithm: fewChannelsAlgorithm },
-  ...{ inHeight: rows.in, outHeight: outOf(rows), kernelHeight: rows.kernel, strideHeight: rows.stride },
-  ...{ dilationHeight: rows.dilation, padTop: rows.before, padBottom: rows.after },
-  ...{ inWidth: columns.in, outWidth: outOf(columns), kernelWidth: columns.kernel, strideWidth: columns.stride },
-  ...{ dilationWidth: columns.dilation, padLeft: columns.before, padRight: columns.after },
-  ...{ sourceLayout: layoutCode('plain'), destinationLayout: layoutCode('nhwc'), weightLayout: layoutCode('ohwi') }
+  ...gradientByCudnn(batch, inChannels, outChannels, rows, columns),
+  algorithm: fewChannelsAlgorithm
 })
 
 const unpadded = { before: 0, after: 0 }
@@ -64,41 +52,6 @@ const kernels: readonly Gradient[] = [
   gradientOf(1, 3, 8, axis(90), axis(101)),
   gradientOf(2, 4, 64, axis(41), axis(33))
 ]
-
-/** Numbers that bf16 has. */
-const few = (count: number, phase: number): Float32Array => Float32Array.from({ length: count }, (_, i) => ((i * 7 + phase) % 61) / 4 - 7)
-
-/** Distances between images, channels, rows and columns of the source. */
-const placesOf = ({ inChannels, inHeight, inWidth }: Gradient, innermost: boolean): readonly number[] =>
-  innermost
-    ? [inHeight * inWidth * inChannels, 1, inWidth * inChannels, inChannels]
-    : [inChannels * inHeight * inWidth, inHeight * inWidth, inWidth, 1]
-
-/** Calls visit(place in the source, output pixel, index of the tap in ohwi) for each product. */
-const eachProduct = (k: Gradient, places: readonly number[], visit: (from: number, pixel: number, tap: number) => void): void => {
-  const [image, channel, row, column] = places as readonly [number, number, number, number]
-  for (let n = 0, pixel = 0; n < k.batch; n++)
-    for (let oy = 0; oy < k.outHeight; oy++)
-      for (let ox = 0; ox < k.outWidth; ox++, pixel++)
-        for (let ky = 0; ky < k.kernelHeight; ky++)
-          for (let kx = 0; kx < k.kernelWidth; kx++) {
-            const [y, x] = [oy * k.strideHeight - k.padTop + ky * k.dilationHeight, ox * k.strideWidth - k.padLeft + kx * k.dilationWidth]
-            if (y < 0 || y >= k.inHeight || x < 0 || x >= k.inWidth) continue
-            for (let i = 0; i < k.inChannels; i++)
-              visit(n * image + i * channel + y * row + x * column, pixel, (ky * k.kernelWidth + kx) * k.inChannels + i)
-          }
-}
-
-const tapsOf = (k: Gradient): number => k.kernelHeight * k.kernelWidth * k.inChannels
-
-/** Sums of products by output channel, row, column and input channel. */
-const weightsOf = (k: Gradient, source: Float32Array, places: readonly number[], gradient: Float32Array): readonly number[] => {
-  const sums = new Float64Array(k.outChannels * tapsOf(k))
-  eachProduct(k, places, (from, pixel, tap) => {
-    for (let o = 0; o < k.outChannels; o++) sums[o * tapsOf(k) + tap]! += source[from]! * gradient[pixel * k.outChannels + o]!
-  })
-  return Array.from(sums)
-}
 
 /** What a convolution gives before its rectifier, by pixel and output channel. */
 const outputOf = (

@@ -1,12 +1,21 @@
 // Programs written by hand, for the tests of the decoder and the interpreter.
 import * as E from 'fp-ts/Either'
 import * as assert from 'uvu/assert'
-import { openSession, type DeviceError, type DeviceName, type Image, type Session, type StepParameters } from '../../native'
+import {
+  mathMode,
+  openSession,
+  type DeviceError,
+  type DeviceName,
+  type Image,
+  type MathMode,
+  type Session,
+  type StepParameters
+} from '../../native'
 import type { Kernel } from '../../staging/kernels/kernels'
 import { contiguousCopy } from '../../staging/lowering/ir/contiguous-copy'
 import type { Address, Offset } from '../../staging/program/address'
 import type { Copy, Engine, Instruction, Program, TileAxis } from '../../staging/program/program'
-import type { Precision } from '../../staging/kernels/precision'
+import { storedPrecision, type DevicePrecision, type Precision } from '../../staging/kernels/precision'
 import { must } from '../must'
 
 export const none: Address = { space: 'none', base: 0, strides: [0, 0, 0] }
@@ -83,8 +92,9 @@ export const open = (
   written: Written,
   device: DeviceName = 'reference',
   arenaBytes = written.peakBytes ?? 4096,
-  linkBytesPerSecond = 0
-): E.Either<DeviceError, Session> => openSession({ device, program: programOf(written), arenaBytes, linkBytesPerSecond })
+  linkBytesPerSecond = 0,
+  math: MathMode = 'float32'
+): E.Either<DeviceError, Session> => openSession({ device, program: programOf(written), arenaBytes, linkBytesPerSecond, math })
 
 export const parameters: StepParameters = { learningRate: 0.1, step: 0, seed: 1 }
 
@@ -127,9 +137,10 @@ export const stored = (values: Float32Array, precision: 'float32' | 'bf16'): Ten
 export const launchKernel = async (
   kernel: Kernel,
   tensors: readonly Tensor[],
-  { device, precision }: { readonly device: DeviceName; readonly precision: Precision },
+  { device, precision: computed }: { readonly device: DeviceName; readonly precision: DevicePrecision },
   step: StepParameters = parameters
 ): Promise<readonly (ArrayLike<number> | undefined)[]> => {
+  const precision = storedPrecision(computed)
   const elements = precision === 'float64' ? Float64Array : Float32Array
   const arrays = tensors.map((tensor) =>
     typeof tensor === 'number' ? undefined : Array.isArray(tensor) ? elements.from(tensor as readonly number[]) : (tensor as Float64Array)
@@ -139,7 +150,8 @@ export const launchKernel = async (
   const operands = tensors.map((tensor, i) =>
     tensor === undefined ? none : typeof tensor === 'number' ? index(tensor) : stepIo(starts[i]!)
   )
-  const session = must(open({ kernels: [kernel], code: [launch(0, ...operands)], stepIoBytes, precision }, device))
+  const written = { kernels: [kernel], code: [launch(0, ...operands)], stepIoBytes, precision }
+  const session = must(open(written, device, undefined, undefined, mathMode(computed)))
   const buffer = new ArrayBuffer(stepIoBytes)
   const views = arrays.map((array, i) => array && new (array.constructor as Float64ArrayConstructor)(buffer, starts[i], array.length))
   views.forEach((view, i) => view?.set(arrays[i]!))

@@ -59,6 +59,7 @@ struct Context {
   Precision precision = Precision::float32;  // of activations
   Math math = Math::float32;
   int multiprocessors = 1;
+  int computeCapability = 0;  // its first number
   Libraries* libraries = nullptr;
 };
 

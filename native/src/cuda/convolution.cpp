@@ -21,7 +21,7 @@ class ConvolutionKernel : public FusedKernel {
       : c_(c),
         context_(context),
         product_(makeProduct(Direction::kind, c, context)),
-        scratch_(Direction::kind, c, context, product_->copy(), product_->workspaceBytes()) {}
+        scratch_(Direction::kind, c, context, product_->copy(), product_->workspaceBytes(), product_->writesFloat()) {}
 
   void launch(const std::vector<Operand>& operands, const StepParameters&) override {
     launchProduct(operands);

@@ -8,6 +8,7 @@
 #include "convolution_scratch.hpp"
 #include "few_channels.hpp"
 #include "rotated_weights.hpp"
+#include "warpgroup_gradient.hpp"
 
 namespace tilefold::cuda {
 namespace {
@@ -95,16 +96,21 @@ std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, const
   if (isRotated(kind, c))
     return withRotatedWeights(c, context, convolutionScratchBytes(KernelKind::convolutionForward, rotate180(c), context));
   const auto product = makeProduct(kind, c, context);
-  return Scratch(kind, c, context, product->copy(), product->workspaceBytes()).bytes;
+  return Scratch(kind, c, context, product->copy(), product->workspaceBytes(), product->writesFloat()).bytes;
 }
 
 std::vector<Algorithm> convolutionAlgorithms(KernelKind kind, const Convolution& c, const Context& context) {
   requireLayouts(c);
   std::vector<Algorithm> found = cudnnAlgorithmsOf(kind, c, context);
-  if (fitsFewChannels(kind, c)) {
+  const auto own = [&](std::int64_t algorithm) {
     Convolution ours = c;
-    ours.algorithm = fewChannelsAlgorithm;
-    found.insert(found.begin(), {fewChannelsAlgorithm, convolutionScratchBytes(kind, ours, context)});
+    ours.algorithm = algorithm;
+    return Algorithm{algorithm, convolutionScratchBytes(kind, ours, context)};
+  };
+  if (fitsFewChannels(kind, c)) found.insert(found.begin(), own(fewChannelsAlgorithm));
+  if (fitsWarpgroups(kind, c, context)) {
+    found.insert(fillsWarpgroups(c, context) ? found.begin() : found.end(), own(warpgroupAlgorithm));
+    found.push_back(own(wholeWarpgroupAlgorithm));
   }
   return found;
 }

@@ -5,6 +5,7 @@
 #include "convolution_directions.hpp"
 #include "convolution_graph.hpp"
 #include "few_channels.hpp"
+#include "warpgroup_gradient.hpp"
 
 namespace tilefold::cuda {
 namespace {
@@ -99,6 +100,7 @@ void requireLayouts(const Convolution& c) {
 std::unique_ptr<ConvolutionProduct> makeProduct(KernelKind kind, const Convolution& c, const Context& context) {
   requireLayouts(c);
   if (c.algorithm == fewChannelsAlgorithm) return makeFewChannelsProduct(kind, c, context);
+  if (c.algorithm == warpgroupAlgorithm || c.algorithm == wholeWarpgroupAlgorithm) return makeWarpgroupGradient(kind, c, context);
   if (isEngine(c.algorithm)) return std::make_unique<EngineProduct>(kind, c, context);
   return withDirection(kind, [&](auto direction) -> std::unique_ptr<ConvolutionProduct> {
     return std::make_unique<AlgorithmProduct<decltype(direction)>>(c, context);

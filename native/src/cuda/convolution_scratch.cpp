@@ -21,10 +21,11 @@ std::size_t weightBytes(const Convolution& c, const Context& context) {
   return static_cast<std::size_t>(weightCount(c) * activationBytes(context.precision));
 }
 
-Scratch::Scratch(KernelKind kind, const Convolution& c, const Context& context, const std::optional<PadBox>& copy, std::size_t workspace)
+Scratch::Scratch(KernelKind kind, const Convolution& c, const Context& context, const std::optional<PadBox>& copy, std::size_t workspace,
+                 bool writesFloat)
     : gradientAt(inParts(copyBytes(copy, context))), workspaceBytes(workspace) {
-  const bool isGradient = kind == KernelKind::convolutionBackwardWeights;
-  const std::size_t gradientBytes = isGradient && context.precision == Precision::bf16 ? weightBytes(c, context) : 0;
+  const bool widens = kind == KernelKind::convolutionBackwardWeights && !writesFloat;
+  const std::size_t gradientBytes = widens && context.precision == Precision::bf16 ? weightBytes(c, context) : 0;
   workspaceAt = gradientAt + inParts(gradientBytes);
   const std::size_t end = workspaceAt + inParts(workspace);
   bytes = end == 0 ? 0 : end + partAlignment;

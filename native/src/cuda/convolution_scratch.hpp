@@ -26,8 +26,10 @@ std::size_t weightBytes(const Convolution& c, const Context& context);
 // Where the parts of a kernel's scratch begin, from its first multiple of 256 bytes on: the copy of
 // the source at 0.
 struct Scratch {
-  // `kind` is one of the three convolutions.
-  Scratch(KernelKind kind, const Convolution& c, const Context& context, const std::optional<PadBox>& copy, std::size_t workspace);
+  // `kind` is one of the three convolutions; a gradient of weights may be float32 where tensors are
+  // bf16.
+  Scratch(KernelKind kind, const Convolution& c, const Context& context, const std::optional<PadBox>& copy, std::size_t workspace,
+          bool writesFloat = false);
 
   std::size_t gradientAt, workspaceAt, workspaceBytes, bytes;
 };

@@ -62,6 +62,7 @@ class CudaDevice : public Device {
     context_.precision = precision;
     context_.math = tf32 ? Math::tf32 : Math::float32;
     context_.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
+    context_.computeCapability = attribute(cudaDevAttrComputeCapabilityMajor);
     libraries_ = std::make_unique<Libraries>(context_.compute);
     context_.libraries = libraries_.get();
     partials_ = deviceMemory<Partials>(1, "taking memory for sums");

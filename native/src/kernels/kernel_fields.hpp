@@ -18,6 +18,8 @@ FieldsOfKind decode(const Kernel& kernel) {
 // Algorithms of convolutions.
 constexpr std::int64_t winogradAlgorithm = 1;     // of the cpu device
 constexpr std::int64_t fewChannelsAlgorithm = 2;  // of the cuda device (cuda/few_channels.hpp)
+// Of the cuda device (cuda/warpgroup_gradient.hpp).
+constexpr std::int64_t warpgroupAlgorithm = 3, wholeWarpgroupAlgorithm = 4;
 constexpr std::int64_t cudnnAlgorithms = 16;      // 16 + n is cuDNN's algorithm n of its direction
 // 32 + n of convolutionBackwardData: cuDNN's forward algorithm n with rotated weights.
 constexpr std::int64_t rotatedAlgorithms = 32;

@@ -30,9 +30,9 @@ void check(const Convolution& c) {
   constexpr std::int64_t most = 7;  // of the forward direction, which has the most
   const auto from = [&](std::int64_t first) { return c.algorithm >= first && c.algorithm <= first + most; };
   const bool isEngine = c.algorithm >= engineAlgorithms && c.algorithm <= mostEngineAlgorithm;
-  const bool isOurs = c.algorithm >= 0 && c.algorithm <= fewChannelsAlgorithm;
+  const bool isOurs = c.algorithm >= 0 && c.algorithm <= wholeWarpgroupAlgorithm;
   if (!isOurs && !from(cudnnAlgorithms) && !from(rotatedAlgorithms) && !isEngine)
-    throw Failure("algorithm is none of 0, 1, 2, " + text(cudnnAlgorithms) + " .. " + text(cudnnAlgorithms + most) + ", " +
+    throw Failure("algorithm is none of 0 .. " + text(wholeWarpgroupAlgorithm) + ", " + text(cudnnAlgorithms) + " .. " + text(cudnnAlgorithms + most) + ", " +
                   text(rotatedAlgorithms) + " .. " + text(rotatedAlgorithms + most) + ", " + text(engineAlgorithms) + " .. " +
                   text(mostEngineAlgorithm) + ": " + text(c.algorithm));
   notNegative("slope", c.slope);

@@ -16,7 +16,7 @@ unsigned barriersPassed = 0;
 
 namespace {
 
-// A thread that waits at a barrier, on the fiber that it runs on.
+// A thread that waits, on the fiber that it runs on.
 struct Waiting {
   Fiber* fiber;
   uint3 thread;
@@ -32,10 +32,14 @@ class Block {
     started_ = 0;
     backward_ = order() % 2 == 0;
     bool diverged = false;
+    awaited_ = true;
     following()->resume();
     while (!waiting_.empty()) {
-      diverged = diverged || waiting_.size() != threads_;
+      diverged = diverged || (atBarrier_ != 0 && atBarrier_ != threads_);
+      if (atBarrier_ == 0 && !awaited_) throw std::runtime_error("the threads of a block wait for each other");
       going_.swap(waiting_);
+      awaited_ = atBarrier_ != 0;
+      atBarrier_ = 0;
       ++barriersPassed;
       if (order() % 2 == 0) std::reverse(going_.begin(), going_.end());
       following()->resume();
@@ -43,11 +47,14 @@ class Block {
     if (diverged) throw std::runtime_error("a barrier was not reached by all threads of a block");
   }
 
-  void wait() {
+  void wait(bool atBarrier) {
     if (Fiber::running() == nullptr) throw std::logic_error("a barrier outside of a kernel");
+    if (atBarrier) ++atBarrier_;
     waiting_.push_back({Fiber::running(), threadIdx});
     leave();
   }
+
+  void awaited() { awaited_ = true; }
 
  private:
   static void work();
@@ -84,8 +91,8 @@ class Block {
   }
 
   const std::function<void()>* body_ = nullptr;
-  unsigned threads_ = 0, started_ = 0;
-  bool backward_ = false;
+  unsigned threads_ = 0, started_ = 0, atBarrier_ = 0;
+  bool backward_ = false, awaited_ = false;
   std::vector<Waiting> waiting_, going_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
@@ -105,7 +112,9 @@ void Block::work() {
 
 }  // namespace
 
-void barrier() { block.wait(); }
+void barrier() { block.wait(true); }
+void pause() { block.wait(false); }
+void awaited() { block.awaited(); }
 
 void runBlocks(dim3 grid, dim3 size, const std::function<void()>& thread, std::mt19937& order) {
   gridDim = grid;

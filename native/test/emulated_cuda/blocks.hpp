@@ -13,12 +13,23 @@ extern dim3 blockDim, gridDim;
 // The same for all threads of a block between two barriers.
 extern unsigned barriersPassed;
 
+void pause();
+void awaited();
+
 // Waits for the other threads of the block.
 void barrier();
+// Lets the other threads of the block go on until what they do has made `done()` true.
+template <class Done>
+void await(const Done& done) {
+  if (done()) return;
+  do pause();
+  while (!done());
+  awaited();
+}
 
 // Runs `thread` for every thread of every block of a grid; blocks in a random order, threads
 // forward or backward. Throws std::runtime_error where a barrier is not reached by all threads of a
-// block.
+// block, or where all wait for each other.
 void runBlocks(dim3 grid, dim3 block, const std::function<void()>& thread, std::mt19937& order);
 
 // Enqueues a kernel, all of whose threads call `thread`.

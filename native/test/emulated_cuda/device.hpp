@@ -28,6 +28,8 @@ using tilefold::emulated::blockIdx;
 using tilefold::emulated::gridDim;
 using tilefold::emulated::threadIdx;
 
+#include "warpgroup.hpp"
+
 inline void __syncthreads() { tilefold::emulated::barrier(); }
 inline void __threadfence() {}
 // All threads of a block take part, as of a barrier.

@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::size_t deviceBytes = std::size_t{8} << 30;
 constexpr unsigned maxThreads = 1024, maxRows = 65535;  // of a block, and blocks along y and z
+constexpr std::size_t maxSharedBytes = 227 * 1024;  // that a launch asks for, of compute capability 9.0
 constexpr int mostLooks = 60000;                         // of a millisecond, at what other threads bring
 constexpr unsigned maxPitch = 1 << 10;                   // far less than a GPU's: tests are small
 
@@ -55,7 +56,7 @@ struct Capture {
 std::mutex access;
 std::mt19937 order(1);
 int streams = 0, launched = 0, kernels = 0;
-int capability[]{8, 0};  // major, minor
+int capability[]{9, 0};  // major, minor
 Queues pending;
 std::map<std::thread::id, std::shared_ptr<Capture>> captures;  // by the thread that captures
 std::map<const std::byte*, std::size_t> deviceMemory;
@@ -220,7 +221,8 @@ cudaError_t enqueueExchange(cudaStream_t stream, std::function<void()> begin, st
 cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> thread) {
   const dim3 grid = config.gridDim, block = config.blockDim;
   const bool some = grid.x > 0 && grid.y > 0 && grid.z > 0 && block.x > 0 && block.y > 0 && block.z > 0;
-  const bool few = grid.x <= 0x7fffffff && grid.y <= maxRows && grid.z <= maxRows && block.x * block.y * block.z <= maxThreads;
+  const bool few = grid.x <= 0x7fffffff && grid.y <= maxRows && grid.z <= maxRows && block.x * block.y * block.z <= maxThreads &&
+                   config.dynamicSmemBytes <= maxSharedBytes;
   const Lock lock(access);
   if (!some || !few) return answer(cudaErrorInvalidConfiguration);
   ++kernels;
@@ -271,6 +273,10 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaGetDevice(int* device) {
   *device = 0;
   return cudaSuccess;
+}
+cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute attribute, int value) {
+  const bool fits = attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value >= 0 && static_cast<std::size_t>(value) <= maxSharedBytes;
+  return answer(fits ? cudaSuccess : cudaErrorInvalidValue);
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   switch (attribute) {

@@ -22,7 +22,7 @@ void removeDeviceAddresses(const void* first);
 // Of the order of what is not ordered, from here on.
 void shuffle(unsigned seed);
 
-// The device's compute capability from here on; 8.0 at first.
+// The device's compute capability from here on; 9.0 at first.
 void setComputeCapability(int major, int minor);
 
 // Graphs launched so far, and kernels enqueued.

@@ -1,0 +1,369 @@
+#include "warpgroup_gradient.hpp"
+
+#include <string>
+
+#include "element_loop.cuh"
+#include "warpgroup_gradient.cuh"
+
+namespace tilefold::cuda {
+namespace {
+
+// One warpgroup loads, each of the others multiplies for one tap of a row.
+constexpr int gradientThreads = (1 + gradientTaps) * warpgroupThreads;
+constexpr int loadingRegisters = 80, multiplyingRegisters = 144;
+static_assert(loadingRegisters + gradientTaps * multiplyingRegisters <= 65536 / warpgroupThreads, "a multiprocessor has the registers");
+// A step's loads begin so many steps before they are awaited.
+constexpr int stepsAhead = 2;
+constexpr int mostStages = 8;
+
+// A stage holds a row of the source and one of the gradient, which the next two rows need too.
+struct Stages {
+  std::byte* memory;
+  StageBarrier *filled, *emptied;
+  std::int32_t bytes;
+
+  __device__ std::byte* gradient(int stage) const { return memory + stage * bytes; }
+  template <class T>
+  __device__ T* source(int stage) const {
+    return reinterpret_cast<T*>(gradient(stage) + tileBytes);
+  }
+};
+
+// Goes through the stages again and again; `parity` is of how often.
+struct Turn {
+  int stage = 0;
+  unsigned parity = 0;
+
+  __device__ void advance(int stages) {
+    if (++stage < stages) return;
+    stage = 0;
+    parity ^= 1;
+  }
+};
+
+template <class T>
+constexpr int packElements = 16 / sizeof(T);
+template <class T>
+constexpr int packsOfChannels = blockChannels / packElements<T>;
+
+template <class T>
+__device__ void loadSource(const GradientRows& rows, const RowSteps& at, const T* source, T* to, int thread) {
+  constexpr int packs = packsOfChannels<T>, pixels = warpgroupThreads / packs;
+  const int pack = thread % packs * packElements<T>, first = thread / packs;
+  const bool hasRow = at.row() < rows.height;
+  const T* const row = source + (static_cast<std::int64_t>(at.image()) * rows.height + at.row()) * rows.width * rows.inChannels + pack;
+  for (int span = 0; span < rows.spans; ++span) {
+    int column = at.piece() * pixelsAtOnce<T> - rows.padLeft + span * rows.dilationWidth + first;
+    const T* from = row + static_cast<std::int64_t>(column) * rows.inChannels;
+    T* place = to + (span * rows.windowsApart + first) * sourcePitch + pack;
+#pragma unroll 4
+    for (int pixel = first; pixel < rows.spanPixels; pixel += pixels) {
+      copyPack(place, from, hasRow && static_cast<std::uint32_t>(column) < static_cast<std::uint32_t>(rows.width));
+      column += pixels;
+      from += pixels * rows.inChannels;
+      place += pixels * sourcePitch;
+    }
+  }
+}
+
+// A thread's part of a row of the gradient, on its way into a tile.
+struct Square {
+  float4 pixels[4];  // of four channels
+};
+
+// Where a row of the gradient that may not be there begins.
+template <class T>
+__device__ const T* gradientOf(const GradientRows& rows, const RowSteps& at, const T* gradient) {
+  return gradient + ((static_cast<std::int64_t>(at.image()) * rows.outHeight + at.gradientRow(0)) * rows.outWidth + at.piece() * pixelsAtOnce<T>) *
+                        rows.outChannels;
+}
+
+// A tile of float32 has a channel's pixels in each row, so a thread turns four by four of them.
+__device__ void loadGradient(const GradientRows& rows, const RowSteps& at, const float* gradient, std::byte*, Square& square, int thread) {
+  const int first = thread % 8 * 4, present = at.hasGradientRow(0) ? rows.outWidth - at.piece() * pixelsAtOnce<float> - first : 0;
+  const float* const from = gradientOf(rows, at, gradient) + first * rows.outChannels + thread / 8 * 4;
+#pragma unroll
+  for (int k = 0; k < 4; ++k)
+    square.pixels[k] = k < present ? *reinterpret_cast<const float4*>(from + k * rows.outChannels) : float4{0, 0, 0, 0};
+}
+__device__ void storeGradient(std::byte* tile, const Square& square, int thread) {
+  const float4* const p = square.pixels;
+  const auto store = [&](int channel, float a, float b, float c, float d) {
+    *reinterpret_cast<uint4*>(tile + placeInTile(thread / 8 * 4 + channel, thread % 8)) = {tf32Bits(a), tf32Bits(b), tf32Bits(c), tf32Bits(d)};
+  };
+  store(0, p[0].x, p[1].x, p[2].x, p[3].x);
+  store(1, p[0].y, p[1].y, p[2].y, p[3].y);
+  store(2, p[0].z, p[1].z, p[2].z, p[3].z);
+  store(3, p[0].w, p[1].w, p[2].w, p[3].w);
+}
+
+// A tile of bf16 has a pixel's channels in each row, as memory has.
+struct Nothing {};
+__device__ void loadGradient(const GradientRows& rows, const RowSteps& at, const Bfloat16* gradient, std::byte* tile, Nothing&, int thread) {
+  constexpr int packs = packsOfChannels<Bfloat16>, pixels = warpgroupThreads / packs;
+  const int pack = thread % packs, first = thread / packs;
+  const int present = at.hasGradientRow(0) ? rows.outWidth - at.piece() * pixelsAtOnce<Bfloat16> : 0;
+  const Bfloat16* from = gradientOf(rows, at, gradient) + first * rows.outChannels + pack * packElements<Bfloat16>;
+#pragma unroll
+  for (int pixel = first; pixel < pixelsAtOnce<Bfloat16>; pixel += pixels, from += pixels * rows.outChannels)
+    copyPack(tile + placeInTile(pixel, pack), from, pixel < present);
+}
+__device__ void storeGradient(std::byte*, const Nothing&, int) {}
+
+template <class T>
+__device__ void loadRows(const GradientRows& rows, const Stages& stages, const T* source, const T* gradient, int thread) {
+  RowSteps at(rows, blockIdx.z, gridDim.z);
+  Turn begun, ended;
+  // In registers until they have arrived.
+  std::conditional_t<std::is_same_v<T, float>, Square, Nothing> coming[stepsAhead + 1];
+  const auto begin = [&](auto& own) {
+    if (at.going()) {
+      // The first time they are empty.
+      stages.emptied[begun.stage].wait(begun.parity ^ 1);
+      if (at.multiplies()) loadSource(rows, at, source, stages.source<T>(begun.stage), thread);
+      loadGradient(rows, at, gradient, stages.gradient(begun.stage), own, thread);
+      at.advance();
+      begun.advance(rows.stages);
+    }
+    closeCopies();
+  };
+  for (int k = 0; k < stepsAhead; ++k) begin(coming[k]);
+  for (bool going = true; going;) {
+#pragma unroll
+    for (int k = 0; k <= stepsAhead; ++k) {
+      begin(coming[(k + stepsAhead) % (stepsAhead + 1)]);
+      going = ended.stage != begun.stage;
+      if (!going) break;
+      awaitCopies<stepsAhead>();
+      storeGradient(stages.gradient(ended.stage), coming[k], thread);
+      stages.filled[ended.stage].arrive();
+      ended.advance(rows.stages);
+    }
+  }
+}
+
+// The stages that a warpgroup is in: of a row and of those before that its taps need.
+class HeldStages {
+ public:
+  __device__ HeldStages(const Stages& stages, std::int32_t count) : stages_(stages), count_(count) {}
+
+  // The stage of the step `before` this one.
+  __device__ int of(int before) const { return last_[before]; }
+
+  // Waits for the next stage.
+  __device__ void enter() {
+#pragma unroll
+    for (int k = gradientTaps - 1; k > 0; --k) last_[k] = last_[k - 1];
+    last_[0] = next_.stage;
+    stages_.filled[next_.stage].wait(next_.parity);
+    seeWritten();
+    next_.advance(count_);
+    ++held_;
+  }
+  // Of all but the last so many nothing is read any more.
+  __device__ void leave(int but) {
+#pragma unroll 1
+    for (; held_ > but; --held_) {
+      if (threadIdx.x % warpThreads == 0) stages_.emptied[first_.stage].arrive();
+      first_.advance(count_);
+    }
+  }
+
+ private:
+  const Stages& stages_;
+  std::int32_t count_;
+  Turn first_, next_;
+  int held_ = 0, last_[gradientTaps] = {};
+};
+
+template <class T>
+__device__ void multiplyRows(const GradientRows& rows, const Stages& stages, float* weights, int tap) {
+  const int thread = static_cast<int>(threadIdx.x) % warpgroupThreads, warp = thread / warpThreads, lane = thread % warpThreads;
+  ProductSums sums[gradientTaps] = {};
+  LeftSide left[productsOfTile];
+  HeldStages held(stages, rows.stages);
+  RowSteps at(rows, blockIdx.z, gridDim.z);
+  while (at.going()) {
+    const int count = at.rowsOfColumn(), column = at.piece() * pixelsAtOnce<T> + tap * rows.dilationWidth - rows.padLeft;
+    const bool meets = column < rows.width && column + pixelsAtOnce<T> > 0;
+    for (; !at.multiplies(); at.advance()) held.enter();
+    for (int row = 0; row < count; ++row, at.advance()) {
+      held.enter();
+      if (!meets) {
+        held.leave(gradientTaps - 1);
+        continue;
+      }
+      const T* const window = stages.source<T>(held.of(0)) + tap * rows.windowsApart * sourcePitch + warp * 16;
+      // One half of a row's products runs while the other's left side is loaded.
+      constexpr int half = productsOfTile / 2;
+#pragma unroll
+      for (int first = 0; first < productsOfTile; first += half) {
+        awaitProducts<1>();
+        // All of the row before have ended.
+        if (first == half) held.leave(gradientTaps);
+#pragma unroll
+        for (int k = first; k < first + half; ++k) loadLeftSide(left[k], window + k * productDepth<T> * sourcePitch, sourcePitch);
+        beginProducts();
+#pragma unroll
+        for (int of = 0; of < gradientTaps; ++of)
+#pragma unroll
+          for (int k = first; k < first + half; ++k) addProduct<T>(sums[of], left[k], stages.gradient(held.of(of)), k);
+        closeProducts();
+      }
+    }
+    awaitProducts<0>();
+    held.leave(0);
+  }
+  const std::int64_t channelStride = std::int64_t{gradientTaps} * gradientTaps * rows.inChannels;
+  float* const part = weights + blockIdx.z * rows.outChannels * channelStride + tap * rows.inChannels + warp * 16 + lane / 4;
+#pragma unroll
+  for (int of = 0; of < gradientTaps; ++of)
+#pragma unroll
+    for (int i = 0; i < productColumns / 2; ++i) {
+      const int channel = i / 4 * 8 + lane % 4 * 2 + i % 2;
+      part[channel * channelStride + of * gradientTaps * rows.inChannels + i / 2 % 2 * 8] = sums[of][i];
+    }
+}
+
+// weights[part of the rows][output channel][row of the taps][column][channel]: a block has 64
+// channels of both sides and all taps.
+template <class T>
+__global__ void __launch_bounds__(gradientThreads, 1) sumRowProducts(const T* source, const T* gradient, float* weights, GradientRows rows) {
+  __shared__ StageBarrier filled[mostStages], emptied[mostStages];
+  const Stages stages{dynamicShared(), filled, emptied, rows.stageBytes};
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread < mostStages) {
+    filled[thread].initialise(warpgroupThreads);
+    emptied[thread].initialise(gradientTaps * warpgroupThreads / warpThreads);
+  }
+  __syncthreads();
+  source += blockIdx.x * blockChannels;
+  gradient += blockIdx.y * blockChannels;
+  const int group = warpgroup();
+  if (group == 0) {
+    leaveRegisters<loadingRegisters>();
+    loadRows(rows, stages, source, gradient, thread);
+  } else {
+    takeRegisters<multiplyingRegisters>();
+    weights += (static_cast<std::int64_t>(blockIdx.y) * blockChannels * gradientTaps * gradientTaps) * rows.inChannels + blockIdx.x * blockChannels;
+    multiplyRows<T>(rows, stages, weights, group - 1);
+  }
+}
+
+// Of a multiprocessor's 228 KiB what a block may have beside its barriers.
+constexpr std::int32_t mostStageBytes = 226 * 1024;
+
+template <class T>
+GradientRows rowsOf(const Convolution& c) {
+  const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+  const auto quotient = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  GradientRows rows{};
+  rows.height = narrow(c.inHeight), rows.width = narrow(c.inWidth);
+  rows.outHeight = narrow(c.outHeight), rows.outWidth = narrow(c.outWidth);
+  rows.inChannels = narrow(c.inChannels), rows.outChannels = narrow(c.outChannels);
+  rows.dilationHeight = narrow(c.dilationHeight), rows.dilationWidth = narrow(c.dilationWidth);
+  rows.padTop = narrow(c.padTop), rows.padLeft = narrow(c.padLeft);
+  rows.pieces = narrow(quotient(c.outWidth, pixelsAtOnce<T>));
+  rows.rowsOfColumn = narrow(quotient(c.inHeight, c.dilationHeight));
+  const bool overlap = c.dilationWidth <= pixelsAtOnce<T>;
+  rows.windowsApart = overlap ? rows.dilationWidth : pixelsAtOnce<T>;
+  rows.spans = overlap ? 1 : gradientTaps;
+  rows.spanPixels = pixelsAtOnce<T> + (overlap ? (gradientTaps - 1) * rows.windowsApart : 0);
+  const std::int64_t sourceBytes = std::int64_t{rows.spans} * rows.spanPixels * sourcePitch * static_cast<std::int64_t>(sizeof(T));
+  rows.stageBytes = narrow(quotient(tileBytes + sourceBytes, tileAlignment) * tileAlignment);
+  rows.stages = std::min(mostStages, mostStageBytes / rows.stageBytes);
+  rows.steps = c.batch * rows.pieces * c.dilationHeight * rows.rowsOfColumn;
+  return rows;
+}
+
+// In how many parts rows are cut so that the blocks of each fill the multiprocessors, one a
+// multiprocessor: in up to three rounds, where one more leaves clearly fewer of them idle.
+std::int64_t partsOf(std::int64_t blocks, std::int64_t multiprocessors) {
+  std::int64_t best = 1;
+  double busiest = 0;
+  for (std::int64_t rounds = 1; rounds <= 3; ++rounds) {
+    const std::int64_t parts = std::max<std::int64_t>(1, rounds * multiprocessors / blocks), all = parts * blocks;
+    const double busy = static_cast<double>(all) / static_cast<double>((all + multiprocessors - 1) / multiprocessors * multiprocessors);
+    if (busy < busiest + 0.05) continue;
+    busiest = busy;
+    best = parts;
+  }
+  return best;
+}
+
+template <class T>
+class WarpgroupGradient : public ConvolutionProduct {
+ public:
+  WarpgroupGradient(const Convolution& c, const Context& context)
+      : context_(context), rows_(rowsOf<T>(c)), weights_(c.outChannels * gradientTaps * gradientTaps * c.inChannels) {
+    const std::int64_t blocks = c.inChannels / blockChannels * (c.outChannels / blockChannels);
+    if (c.algorithm == warpgroupAlgorithm) parts_ = std::min(rows_.steps, partsOf(blocks, context.multiprocessors));
+    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(sumRowProducts<T>), cudaFuncAttributeMaxDynamicSharedMemorySize, mostStageBytes),
+          "taking shared memory for gradients of weights");
+  }
+
+  const std::optional<PadBox>& copy() const override { return none_; }
+  std::size_t workspaceBytes() const override { return parts_ == 1 ? 0 : static_cast<std::size_t>(parts_ * weights_) * sizeof(float); }
+  bool writesFloat() const override { return true; }
+
+  void launch(const ConvolutionTensors& tensors) override {
+    auto* const weights = static_cast<float*>(tensors.weights);
+    float* const sums = parts_ == 1 ? weights : static_cast<float*>(tensors.workspace);
+    const dim3 blocks(static_cast<unsigned>(rows_.inChannels / blockChannels), static_cast<unsigned>(rows_.outChannels / blockChannels),
+                      static_cast<unsigned>(parts_));
+    launchSharing(context_.compute, "a gradient of weights by warpgroups", sumRowProducts<T>, blocks, gradientThreads,
+                  static_cast<std::size_t>(rows_.stages * rows_.stageBytes), static_cast<const T*>(tensors.source),
+                  static_cast<const T*>(tensors.destination), sums, rows_);
+    if (parts_ == 1) return;
+    const std::int64_t count = weights_, parts = parts_;
+    constexpr std::int64_t width = packBytes / sizeof(float);
+    forEach(context_, "adding parts of a gradient of weights", count / width, [=] __device__(std::int64_t pack) {
+      float4 sum = reinterpret_cast<const float4*>(sums)[pack];
+#pragma unroll 4
+      for (std::int64_t k = 1; k < parts; ++k) {
+        const float4 part = reinterpret_cast<const float4*>(sums + k * count)[pack];
+        sum = {sum.x + part.x, sum.y + part.y, sum.z + part.z, sum.w + part.w};
+      }
+      reinterpret_cast<float4*>(weights)[pack] = sum;
+    });
+  }
+
+ private:
+  Context context_;
+  GradientRows rows_;
+  std::int64_t weights_, parts_ = 1;
+  std::optional<PadBox> none_;
+};
+
+}  // namespace
+
+bool fitsWarpgroups(KernelKind kind, const Convolution& c, const Context& context) {
+#ifdef TILEFOLD_WITHOUT_WARPGROUPS
+  return false;
+#endif
+  const bool isRight = kind == KernelKind::convolutionBackwardWeights && c.groups == 1 && c.kernelHeight == gradientTaps &&
+                       c.kernelWidth == gradientTaps && c.strideHeight == 1 && c.strideWidth == 1;
+  const bool isInPacks = c.sourceLayout == Layout::nhwc && c.destinationLayout == Layout::nhwc && c.inChannels % blockChannels == 0 &&
+                         c.outChannels % blockChannels == 0;
+  // Blocks of one dimension, and extents with their padding.
+  constexpr std::int64_t mostChannels = std::int64_t{1} << 20, mostExtent = std::int64_t{1} << 26;
+  const bool isShort = std::max(c.inChannels, c.outChannels) <= mostChannels &&
+                       std::max({c.inHeight + c.padTop + c.padBottom, c.inWidth + c.padLeft + c.padRight, c.dilationHeight, c.dilationWidth}) <= mostExtent;
+  return usesTensorCores(context) && context.computeCapability == 9 && isRight && isInPacks && isShort;
+}
+
+bool fillsWarpgroups(const Convolution& c, const Context& context) {
+  const std::int64_t atOnce = context.precision == Precision::bf16 ? pixelsAtOnce<Bfloat16> : pixelsAtOnce<float>;
+  return 4 * c.outWidth >= 3 * ((c.outWidth + atOnce - 1) / atOnce * atOnce);
+}
+
+std::unique_ptr<ConvolutionProduct> makeWarpgroupGradient(KernelKind kind, const Convolution& c, const Context& context) {
+  if (!fitsWarpgroups(kind, c, context))
+    throw Failure("algorithm " + std::to_string(c.algorithm) +
+                  " of the cuda device is for gradients of weights of 3 x 3 convolutions of stride 1 and one group in tf32 or bf16, in nhwc of "
+                  "multiples of 64 channels, on GPUs of compute capability 9.0");
+  if (context.precision == Precision::bf16) return std::make_unique<WarpgroupGradient<Bfloat16>>(c, context);
+  return std::make_unique<WarpgroupGradient<float>>(c, context);
+}
+
+}  // namespace tilefold::cuda
