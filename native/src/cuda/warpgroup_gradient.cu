@@ -335,12 +335,15 @@ class WarpgroupGradient : public ConvolutionProduct {
   std::optional<PadBox> none_;
 };
 
+#ifdef TILEFOLD_WITHOUT_WARPGROUPS
+constexpr bool isBuilt = false;
+#else
+constexpr bool isBuilt = true;
+#endif
+
 }  // namespace
 
 bool fitsWarpgroups(KernelKind kind, const Convolution& c, const Context& context) {
-#ifdef TILEFOLD_WITHOUT_WARPGROUPS
-  return false;
-#endif
   const bool isRight = kind == KernelKind::convolutionBackwardWeights && c.groups == 1 && c.kernelHeight == gradientTaps &&
                        c.kernelWidth == gradientTaps && c.strideHeight == 1 && c.strideWidth == 1;
   const bool isInPacks = c.sourceLayout == Layout::nhwc && c.destinationLayout == Layout::nhwc && c.inChannels % blockChannels == 0 &&
@@ -349,7 +352,7 @@ bool fitsWarpgroups(KernelKind kind, const Convolution& c, const Context& contex
   constexpr std::int64_t mostChannels = std::int64_t{1} << 20, mostExtent = std::int64_t{1} << 26;
   const bool isShort = std::max(c.inChannels, c.outChannels) <= mostChannels &&
                        std::max({c.inHeight + c.padTop + c.padBottom, c.inWidth + c.padLeft + c.padRight, c.dilationHeight, c.dilationWidth}) <= mostExtent;
-  return usesTensorCores(context) && context.computeCapability == 9 && isRight && isInPacks && isShort;
+  return isBuilt && usesTensorCores(context) && context.computeCapability == 9 && isRight && isInPacks && isShort;
 }
 
 bool fillsWarpgroups(const Convolution& c, const Context& context) {
