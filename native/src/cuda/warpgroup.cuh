@@ -2,8 +2,10 @@
 // threads hand each other their operands: wgmma, mbarrier and cp.async of the PTX ISA, of compute
 // capability 9.0 alone. Tests have an emulation in their place.
 #pragma once
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "../kernels/bfloat16.hpp"
@@ -22,6 +24,14 @@ constexpr int productDepth = 32 / sizeof(T);
 // Sums of one thread, of rows 16 * warp + lane / 4 (+ 8) and columns 8 * block + lane % 4 * 2 (+ 1).
 using ProductSums = float[productColumns / 2];
 using LeftSide = std::uint32_t[4];
+
+// What products of float32, which drop the last 13 bits, take for the nearest number of the others.
+__device__ inline std::uint32_t tf32Bits(float value) {
+  std::uint32_t bits = 0;
+  memcpy(&bits, &value, sizeof(bits));
+  // What is no number would become one.
+  return fabsf(value) < INFINITY ? bits + 0x1000U : bits;
+}
 
 // Where 16 bytes of a tile's row lie: shuffled, so that neither rows nor columns meet in one bank.
 __device__ inline int placeInTile(int row, int pack) { return row * tileRowBytes + ((pack ^ (row & 7)) << 4); }
@@ -90,15 +100,6 @@ __device__ void leaveRegisters() {
   TILEFOLD_WARPGROUP("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
 }
 
-// To the nearest number that products of float32 take.
-__device__ inline std::uint32_t tf32Bits(float value) {
-  std::uint32_t bits = 0;
-#if __CUDA_ARCH__ >= 800
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
-#endif
-  return bits;
-}
-
 // The left side of which pixels (depth) lie in rows, `channels` (rows of the product) beside each
 // other: of the warp's 16 channels, `pitch` elements from pixel to pixel.
 __device__ inline void loadLeftSide(LeftSide& left, const Bfloat16* channels, int pitch) {
@@ -119,15 +120,21 @@ __device__ void awaitProducts() {
   TILEFOLD_WARPGROUP("wgmma.wait_group.sync.aligned %0;" ::"n"(later) : "memory");
 }
 
+// A tile as products find it.
+using RightSide = std::uint64_t;
+__device__ inline RightSide rightSide(const std::byte* tile) {
+  // Strides of 1024 bytes between eights of rows; rows are shuffled by eights of 16 bytes.
+  constexpr RightSide kind = RightSide{1} << 62 | RightSide{tileAlignment >> 4} << 32 | RightSide{tileAlignment >> 4} << 16;
+  return kind | sharedAddress(tile) >> 4;
+}
+
 // sums += left * right, where right is the product'th of a tile: of float32 rows are columns of the
 // product, of bf16 they are its depth. Runs on until it is awaited, in the group that closeProducts()
 // closes.
 template <class T>
-__device__ void addProduct([[maybe_unused]] ProductSums& sums, [[maybe_unused]] const LeftSide& left, const std::byte* tile, int product) {
-  // Strides of 1024 bytes between eights of rows; rows are shuffled by eights of 16 bytes.
-  constexpr std::uint64_t kind = std::uint64_t{1} << 62 | std::uint64_t{tileAlignment >> 4} << 32 | std::uint64_t{tileAlignment >> 4} << 16;
+__device__ void addProduct([[maybe_unused]] ProductSums& sums, [[maybe_unused]] const LeftSide& left, RightSide tile, int product) {
   constexpr int stepBytes = std::is_same_v<T, float> ? 32 : productDepth<T> * tileRowBytes;
-  [[maybe_unused]] const std::uint64_t right = kind | (sharedAddress(tile) + product * stepBytes) >> 4;
+  [[maybe_unused]] const RightSide right = tile + static_cast<RightSide>(product * stepBytes >> 4);
 #define TILEFOLD_SUMS4(i) "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3])
 #define TILEFOLD_SUMS                                                                                                             \
   TILEFOLD_SUMS4(0), TILEFOLD_SUMS4(4), TILEFOLD_SUMS4(8), TILEFOLD_SUMS4(12), TILEFOLD_SUMS4(16), TILEFOLD_SUMS4(20), TILEFOLD_SUMS4(24), \

@@ -194,6 +194,9 @@ __device__ void multiplyRows(const GradientRows& rows, const Stages& stages, flo
         continue;
       }
       const T* const window = stages.source<T>(held.of(0)) + tap * rows.windowsApart * sourcePitch + warp * 16;
+      RightSide right[gradientTaps];
+#pragma unroll
+      for (int of = 0; of < gradientTaps; ++of) right[of] = rightSide(stages.gradient(held.of(of)));
       // One half of a row's products runs while the other's left side is loaded.
       constexpr int half = productsOfTile / 2;
 #pragma unroll
@@ -207,7 +210,7 @@ __device__ void multiplyRows(const GradientRows& rows, const Stages& stages, flo
 #pragma unroll
         for (int of = 0; of < gradientTaps; ++of)
 #pragma unroll
-          for (int k = first; k < first + half; ++k) addProduct<T>(sums[of], left[k], stages.gradient(held.of(of)), k);
+          for (int k = first; k < first + half; ++k) addProduct<T>(sums[of], left[k], right[of], k);
         closeProducts();
       }
     }

@@ -10,7 +10,6 @@
 
 #include "../../src/kernels/bfloat16.hpp"
 #include "blocks.hpp"
-#include "tensor_core.hpp"
 
 namespace tilefold::cuda {
 
@@ -60,13 +59,6 @@ void takeRegisters() {}
 template <int>
 void leaveRegisters() {}
 
-inline std::uint32_t tf32Bits(float value) {
-  value = emulated::tf32(value);
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits;
-}
-
 inline void loadLeftSide(std::uint32_t (&left)[4], const Bfloat16* channels, int pitch) {
   const unsigned lane = threadIdx.x % 32;
   for (unsigned k = 0; k < 4; ++k) {
@@ -102,6 +94,19 @@ inline void meetWarpgroup() {
 
 inline void beginProducts() {}
 
+using RightSide = const std::byte*;
+inline RightSide rightSide(const std::byte* tile) { return tile; }
+
+// As products take it.
+inline Bfloat16 taken(Bfloat16 value) { return value; }
+inline float taken(float value) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(bits));
+  bits &= ~0x1FFFU;
+  std::memcpy(&value, &bits, sizeof(bits));
+  return value;
+}
+
 template <class T>
 T elementOfTile(const std::byte* tile, int row, int column) {
   const int bytes = column * static_cast<int>(sizeof(T));
@@ -125,14 +130,14 @@ void addEmulated(unsigned place) {
       std::memcpy(&left, reinterpret_cast<const std::byte*>(&word) + k % ofWord * sizeof(T), sizeof(T));
       const int at = own.product * static_cast<int>(depth) + static_cast<int>(k);
       const T right = std::is_same_v<T, float> ? elementOfTile<T>(own.tile, column, at) : elementOfTile<T>(own.tile, at, column);
-      sum += static_cast<double>(static_cast<float>(left)) * static_cast<double>(static_cast<float>(right));
+      sum += static_cast<double>(static_cast<float>(taken(left))) * static_cast<double>(static_cast<float>(taken(right)));
     }
     own.sums[i] = static_cast<float>(sum);
   }
 }
 
 template <class T>
-void addProduct(float (&sums)[32], const std::uint32_t (&left)[4], const std::byte* tile, int product) {
+void addProduct(float (&sums)[32], const std::uint32_t (&left)[4], RightSide tile, int product) {
   productsOf(threadIdx.x).running.push_back({addEmulated<T>, sums, {left[0], left[1], left[2], left[3]}, tile, product});
 }
 
