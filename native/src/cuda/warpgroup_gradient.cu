@@ -41,87 +41,119 @@ struct Turn {
   }
 };
 
+// A thread's part of a row of the gradient on its way: of float32 four pixels of four channels.
 template <class T>
-constexpr int packElements = 16 / sizeof(T);
-template <class T>
-constexpr int packsOfChannels = blockChannels / packElements<T>;
-
-template <class T>
-__device__ void loadSource(const GradientRows& rows, const RowSteps& at, const T* source, T* to, int thread) {
-  constexpr int packs = packsOfChannels<T>, pixels = warpgroupThreads / packs;
-  const int pack = thread % packs * packElements<T>, first = thread / packs;
-  const bool hasRow = at.row() < rows.height;
-  const T* const row = source + (static_cast<std::int64_t>(at.image()) * rows.height + at.row()) * rows.width * rows.inChannels + pack;
-  for (int span = 0; span < rows.spans; ++span) {
-    int column = at.piece() * pixelsAtOnce<T> - rows.padLeft + span * rows.dilationWidth + first;
-    const T* from = row + static_cast<std::int64_t>(column) * rows.inChannels;
-    T* place = to + (span * rows.windowsApart + first) * sourcePitch + pack;
-#pragma unroll 4
-    for (int pixel = first; pixel < rows.spanPixels; pixel += pixels) {
-      copyPack(place, from, hasRow && static_cast<std::uint32_t>(column) < static_cast<std::uint32_t>(rows.width));
-      column += pixels;
-      from += pixels * rows.inChannels;
-      place += pixels * sourcePitch;
-    }
-  }
-}
-
-// A thread's part of a row of the gradient, on its way into a tile.
-struct Square {
-  float4 pixels[4];  // of four channels
+struct Coming {};
+template <>
+struct Coming<float> {
+  float4 pixels[4];
 };
 
-// Where a row of the gradient that may not be there begins.
+// Of one thread: the rows of each step, from memory that it goes through column by column.
 template <class T>
-__device__ const T* gradientOf(const GradientRows& rows, const RowSteps& at, const T* gradient) {
-  return gradient + ((static_cast<std::int64_t>(at.image()) * rows.outHeight + at.gradientRow(0)) * rows.outWidth + at.piece() * pixelsAtOnce<T>) *
-                        rows.outChannels;
-}
+class RowLoader {
+ public:
+  __device__ RowLoader(const GradientRows& rows, const T* source, const T* gradient, int thread)
+      : rows_(rows),
+        ofSource_(source),
+        ofGradient_(gradient),
+        thread_(thread),
+        sourceStep_(static_cast<std::int64_t>(rows.dilationHeight) * rows.width * rows.inChannels),
+        gradientStep_(static_cast<std::int64_t>(rows.dilationHeight) * rows.outWidth * rows.outChannels) {}
 
-// A tile of float32 has a channel's pixels in each row, so a thread turns four by four of them.
-__device__ void loadGradient(const GradientRows& rows, const RowSteps& at, const float* gradient, std::byte*, Square& square, int thread) {
-  const int first = thread % 8 * 4, present = at.hasGradientRow(0) ? rows.outWidth - at.piece() * pixelsAtOnce<float> - first : 0;
-  const float* const from = gradientOf(rows, at, gradient) + first * rows.outChannels + thread / 8 * 4;
-#pragma unroll
-  for (int k = 0; k < 4; ++k)
-    square.pixels[k] = k < present ? *reinterpret_cast<const float4*>(from + k * rows.outChannels) : float4{0, 0, 0, 0};
-}
-__device__ void storeGradient(std::byte* tile, const Square& square, int thread) {
-  const float4* const p = square.pixels;
-  const auto store = [&](int channel, float a, float b, float c, float d) {
-    *reinterpret_cast<uint4*>(tile + placeInTile(thread / 8 * 4 + channel, thread % 8)) = {tf32Bits(a), tf32Bits(b), tf32Bits(c), tf32Bits(d)};
-  };
-  store(0, p[0].x, p[1].x, p[2].x, p[3].x);
-  store(1, p[0].y, p[1].y, p[2].y, p[3].y);
-  store(2, p[0].z, p[1].z, p[2].z, p[3].z);
-  store(3, p[0].w, p[1].w, p[2].w, p[3].w);
-}
+  // The next step.
+  __device__ void go(const RowSteps& at) {
+    if (!at.beginsColumn()) {
+      source_ += sourceStep_;
+      gradient_ += gradientStep_;
+      return;
+    }
+    const std::int64_t image = at.image(), piece = at.piece() * pixelsAtOnce<T>;
+    column_ = static_cast<int>(piece) - rows_.padLeft + thread_ / packs;
+    source_ = ofSource_ + ((image * rows_.height + at.row()) * rows_.width + column_) * rows_.inChannels + thread_ % packs * elements;
+    present_ = rows_.outWidth - static_cast<int>(piece) - gradientPixel();
+    gradient_ = ofGradient_ + ((image * rows_.outHeight + at.gradientRow(0)) * rows_.outWidth + piece + gradientPixel()) * rows_.outChannels +
+                gradientChannel();
+  }
 
-// A tile of bf16 has a pixel's channels in each row, as memory has.
-struct Nothing {};
-__device__ void loadGradient(const GradientRows& rows, const RowSteps& at, const Bfloat16* gradient, std::byte* tile, Nothing&, int thread) {
-  constexpr int packs = packsOfChannels<Bfloat16>, pixels = warpgroupThreads / packs;
-  const int pack = thread % packs, first = thread / packs;
-  const int present = at.hasGradientRow(0) ? rows.outWidth - at.piece() * pixelsAtOnce<Bfloat16> : 0;
-  const Bfloat16* from = gradientOf(rows, at, gradient) + first * rows.outChannels + pack * packElements<Bfloat16>;
+  __device__ void loadSource(const RowSteps& at, T* to) const {
+    constexpr int pixels = warpgroupThreads / packs;
+    const bool hasRow = at.row() < rows_.height;
+    const int first = thread_ / packs;
+    for (int span = 0; span < rows_.spans; ++span) {
+      int column = column_ + span * rows_.dilationWidth;
+      const T* from = source_ + static_cast<std::int64_t>(span) * rows_.dilationWidth * rows_.inChannels;
+      T* place = to + (span * rows_.windowsApart + first) * sourcePitch + thread_ % packs * elements;
+#pragma unroll 1
+      for (int pixel = first; pixel < rows_.spanPixels; pixel += pixels) {
+        copyPack(place, from, hasRow && static_cast<std::uint32_t>(column) < static_cast<std::uint32_t>(rows_.width));
+        column += pixels;
+        from += pixels * rows_.inChannels;
+        place += pixels * sourcePitch;
+      }
+    }
+  }
+
+  // A tile of bf16 has a pixel's channels in each row, as memory has, one of float32 a channel's
+  // pixels: a thread turns four by four of them.
+  __device__ void loadGradient(const RowSteps& at, std::byte* tile, Coming<T>& coming) const {
+    const int present = at.hasGradientRow(0) ? present_ : 0;
+    if constexpr (turns) {
 #pragma unroll
-  for (int pixel = first; pixel < pixelsAtOnce<Bfloat16>; pixel += pixels, from += pixels * rows.outChannels)
-    copyPack(tile + placeInTile(pixel, pack), from, pixel < present);
-}
-__device__ void storeGradient(std::byte*, const Nothing&, int) {}
+      for (int k = 0; k < 4; ++k)
+        coming.pixels[k] = k < present ? *reinterpret_cast<const float4*>(gradient_ + k * rows_.outChannels) : float4{0, 0, 0, 0};
+    } else {
+      constexpr int pixels = warpgroupThreads / packs;
+      const T* from = gradient_;
+#pragma unroll
+      for (int pixel = 0; pixel < pixelsAtOnce<T>; pixel += pixels, from += pixels * rows_.outChannels)
+        copyPack(tile + placeInTile(pixel + thread_ / packs, thread_ % packs), from, pixel < present);
+    }
+  }
+  __device__ void storeGradient(std::byte* tile, const Coming<T>& coming) const {
+    if constexpr (turns) {
+      const float4* const p = coming.pixels;
+      const auto store = [&](int channel, float a, float b, float c, float d) {
+        std::byte* const to = tile + placeInTile(gradientChannel() + channel, gradientPixel() / 4);
+        *reinterpret_cast<uint4*>(to) = {tf32Bits(a), tf32Bits(b), tf32Bits(c), tf32Bits(d)};
+      };
+      store(0, p[0].x, p[1].x, p[2].x, p[3].x);
+      store(1, p[0].y, p[1].y, p[2].y, p[3].y);
+      store(2, p[0].z, p[1].z, p[2].z, p[3].z);
+      store(3, p[0].w, p[1].w, p[2].w, p[3].w);
+    }
+  }
+
+ private:
+  // Packs of 16 bytes of a pixel's channels.
+  static constexpr int elements = 16 / sizeof(T), packs = blockChannels / elements;
+  static constexpr bool turns = std::is_same_v<T, float>;
+  __device__ int gradientPixel() const { return turns ? thread_ % 8 * 4 : thread_ / packs; }
+  __device__ int gradientChannel() const { return turns ? thread_ / 8 * 4 : thread_ % packs * elements; }
+
+  const GradientRows& rows_;
+  const T *ofSource_, *ofGradient_;
+  int thread_;
+  std::int64_t sourceStep_, gradientStep_;
+  // Of the step, where this thread begins; rows that are not there are not read.
+  const T *source_ = nullptr, *gradient_ = nullptr;
+  int column_ = 0, present_ = 0;
+};
 
 template <class T>
 __device__ void loadRows(const GradientRows& rows, const Stages& stages, const T* source, const T* gradient, int thread) {
   RowSteps at(rows, blockIdx.z, gridDim.z);
+  RowLoader<T> loader(rows, source, gradient, thread);
   Turn begun, ended;
   // In registers until they have arrived.
-  std::conditional_t<std::is_same_v<T, float>, Square, Nothing> coming[stepsAhead + 1];
-  const auto begin = [&](auto& own) {
+  Coming<T> coming[stepsAhead + 1];
+  const auto begin = [&](Coming<T>& own) {
     if (at.going()) {
       // The first time they are empty.
       stages.emptied[begun.stage].wait(begun.parity ^ 1);
-      if (at.multiplies()) loadSource(rows, at, source, stages.source<T>(begun.stage), thread);
-      loadGradient(rows, at, gradient, stages.gradient(begun.stage), own, thread);
+      loader.go(at);
+      if (at.multiplies()) loader.loadSource(at, stages.source<T>(begun.stage));
+      loader.loadGradient(at, stages.gradient(begun.stage), own);
       at.advance();
       begun.advance(rows.stages);
     }
@@ -135,7 +167,7 @@ __device__ void loadRows(const GradientRows& rows, const Stages& stages, const T
       going = ended.stage != begun.stage;
       if (!going) break;
       awaitCopies<stepsAhead>();
-      storeGradient(stages.gradient(ended.stage), coming[k], thread);
+      loader.storeGradient(stages.gradient(ended.stage), coming[k]);
       stages.filled[ended.stage].arrive();
       ended.advance(rows.stages);
     }

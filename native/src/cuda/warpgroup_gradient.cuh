@@ -42,6 +42,7 @@ class RowSteps {
   }
 
   __device__ bool going() const { return left_ > 0; }
+  __device__ bool beginsColumn() const { return before_ == gradientTaps - 1; }
   __device__ bool multiplies() const { return before_ == 0; }
   // That the column has from here on.
   __device__ std::int32_t rowsOfColumn() const {
