@@ -19,6 +19,7 @@
 #include "cuda/shared_library.hpp"
 #include "cuda/step_input.hpp"
 #include "cuda/stream.hpp"
+#include "cuda/warpgroup_gradient.hpp"
 #include "emulated_cuda/runtime.hpp"
 #include "fake_gpu.hpp"
 #include "interpreter/interpreter.hpp"
@@ -377,6 +378,31 @@ void precisionsNeedTheirGpus() {
   expect(volta.find("7.5 or higher") != std::string::npos, "a GPU that no kernel is built for was not refused");
 }
 
+// A gradient of weights by warpgroups is for one generation of GPUs, and goes unshared where channels
+// alone keep it busy.
+void warpgroupsNeedTheirGpu() {
+  // Of rows so far apart that one output row meets three of them.
+  const auto gradient = [](double channels, double width, double dilation) {
+    const auto nhwc = static_cast<double>(Layout::nhwc), ohwi = static_cast<double>(Layout::ohwi);
+    const std::vector<double> rows{2 * dilation + 1, width, 1, width, 3, 3, 1, 1, dilation, 1, 0, 0, 1, 1};
+    std::vector<double> fields{1, channels};
+    fields.insert(fields.end(), rows.begin(), rows.end());
+    fields.insert(fields.end(), {channels, 1, nhwc, nhwc, ohwi, 0});
+    return decode<Convolution>(Kernel{KernelKind::convolutionBackwardWeights, fields});
+  };
+  cuda::Context context;
+  context.math = cuda::Math::tf32;
+  context.multiprocessors = 132;
+  const auto fits = [&](int capability, double width = 32, double dilation = 1) {
+    context.computeCapability = capability;
+    return cuda::fitsWarpgroups(KernelKind::convolutionBackwardWeights, gradient(64, width, dilation), context);
+  };
+  expect(fits(9) && !fits(8) && !fits(10), "warpgroups are offered to GPUs that have none, or not to those that have");
+  expect(fits(9, 1 << 20, 1 << 10) && !fits(9, 1 << 20, 1 << 21), "more rows are taken than are counted");
+  expect(!cuda::fillsUnshared(gradient(64, 32, 1), context) && cuda::fillsUnshared(gradient(512, 32, 1), context),
+         "a gradient goes unshared on one multiprocessor, or shared where there are enough channels");
+}
+
 // In TFLOP/s, dense, as NVIDIA's data sheets have them; clocks and multiprocessors are theirs too.
 void cardsHaveTheRatesOfTheirDataSheets() {
   struct Card {
@@ -443,6 +469,7 @@ int main() {
   rowsAreReplayed();
   kernelsAreTimedTogether();
   precisionsNeedTheirGpus();
+  warpgroupsNeedTheirGpu();
   cardsHaveTheRatesOfTheirDataSheets();
   failures += smallLaunches() + fusedLaunches();
   std::printf("cuda engines: %d failures\n", failures);

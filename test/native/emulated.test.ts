@@ -38,6 +38,7 @@ const files: Readonly<Record<string, number>> = {
   'native/few-channels': 0,
   'native/normalisation': 0,
   'native/prepared-images': 0,
+  'native/warpgroup-gradient': 0,
   'properties/awkward-graphs': 0,
   'properties/bf16': 5,
   'properties/fused-rectifier': 0,

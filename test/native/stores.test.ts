@@ -1,5 +1,5 @@
-// Widths of the stores in kernels that nvcc compiled, read from the machine code: no emulation sees
-// them, and nvcc has split such stores before.
+// What nvcc makes of kernels, which no emulation sees: widths of stores, read from the machine code,
+// which it has split before, and whether products of warpgroups run beside each other.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -57,6 +57,20 @@ suite('normalisation of pixels stores 16 bytes at once, of float32 and bf16, for
     assert.ok(stores.length > 0, name)
     assert.equal([...new Set(stores)], [16], name)
   }
+})
+
+suite('products of warpgroups are assembled as they stand: nothing spills, and none waits for another', () => {
+  const made = mkdtempSync(join(tmpdir(), 'tilefold-warpgroups-'))
+  const options = ['-O3', '-std=c++17', '--extended-lambda', '--fmad=false', '-Xptxas', '-v']
+  const code = ['-gencode=arch=compute_90a,code=sm_90a', '-cubin', join(folder, 'warpgroup_gradient.cu'), '-o', join(made, 'kernels.cubin')]
+  const { status, stdout, stderr } = spawnSync('nvcc', [...options, ...code], { encoding: 'utf8' })
+  rmSync(made, { recursive: true })
+  const said = `${stdout}${stderr}`
+  assert.is(status, 0, said)
+  // Notes C7500 and on are of products.
+  assert.not.match(said, /\(C75\d\d\)/)
+  assert.not.match(said, / [1-9]\d* bytes spill/)
+  assert.is(said.match(/Compiling entry function '\w*sumRowProducts/g)?.length, 2)
 })
 
 test.run()

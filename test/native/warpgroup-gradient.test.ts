@@ -35,7 +35,9 @@ const kernels: readonly Gradient[] = [
   kernelOf(3, 64, 64, dilated(5, 2), dilated(9, 3)),
   kernelOf(1, 64, 64, dilated(8, 7), dilated(75, 68)),
   kernelOf(1, 64, 64, axis(3, { before: 3, after: 4 }), axis(4, { before: 4, after: 3 })),
-  kernelOf(2, 64, 64, axis(1), axis(1))
+  kernelOf(2, 64, 64, axis(1), axis(1)),
+  // More rows than are summed at once.
+  kernelOf(1, 64, 64, axis(300), axis(2))
 ]
 
 const isThere =

@@ -110,7 +110,8 @@ std::vector<Algorithm> convolutionAlgorithms(KernelKind kind, const Convolution&
   if (fitsFewChannels(kind, c)) found.insert(found.begin(), own(fewChannelsAlgorithm));
   if (fitsWarpgroups(kind, c, context)) {
     found.insert(fillsWarpgroups(c, context) ? found.begin() : found.end(), own(warpgroupAlgorithm));
-    found.push_back(own(wholeWarpgroupAlgorithm));
+    const Algorithm unshared = own(wholeWarpgroupAlgorithm);
+    if (fillsUnshared(c, context) && unshared.scratchBytes < own(warpgroupAlgorithm).scratchBytes) found.push_back(unshared);
   }
   return found;
 }

@@ -65,8 +65,9 @@ class StageBarrier {
   // Until the phase of this parity has opened.
   __device__ void wait([[maybe_unused]] unsigned parity) {
     TILEFOLD_WARPGROUP(
-        "{\n.reg .pred opened;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 opened, [%0], %1;\n@opened bra done;\nbra again;\ndone:\n}" ::"r"(
-            sharedAddress(this)),
+        "{\n.reg .pred opened;\n"
+        "again:\nmbarrier.try_wait.parity.shared::cta.b64 opened, [%0], %1;\n"
+        "@opened bra done;\nbra again;\ndone:\n}" ::"r"(sharedAddress(this)),
         "r"(parity)
         : "memory");
   }
@@ -75,8 +76,8 @@ class StageBarrier {
   std::uint64_t state_;
 };
 
-// Copies 16 bytes to shared memory, zeros where nothing is present, in the group that the next
-// closeCopies() of the thread closes.
+// Copies 16 bytes to shared memory, zeros where nothing is present: then `from` is not read, and may
+// lie anywhere. In the group that the next closeCopies() of the thread closes.
 __device__ inline void copyPack([[maybe_unused]] void* to, [[maybe_unused]] const void* from, [[maybe_unused]] bool present) {
   TILEFOLD_WARPGROUP("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(sharedAddress(to)), "l"(from), "r"(present ? 16 : 0) : "memory");
 }
@@ -86,8 +87,9 @@ template <int later>
 __device__ void awaitCopies() {
   TILEFOLD_WARPGROUP("cp.async.wait_group %0;" ::"n"(later) : "memory");
 }
-// What all threads wrote into shared memory until now is seen by this thread's products. It waits for
-// all that the thread itself has loaded, so those that multiply call it.
+// What all threads wrote into shared memory until now is seen by this thread's products. The fence may
+// stand with who reads, behind the barrier; it waits for all that its thread loads, so not with who
+// loads.
 __device__ inline void seeWritten() { TILEFOLD_WARPGROUP("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 // Registers of a thread from here on; all threads of a warpgroup call it.
@@ -109,6 +111,13 @@ __device__ inline void loadLeftSide(LeftSide& left, const Bfloat16* channels, in
                      : "=r"(left[0]), "=r"(left[1]), "=r"(left[2]), "=r"(left[3])
                      : "r"(sharedAddress(row))
                      : "memory");
+}
+
+// The pointer, of which nothing is computed ahead of here: registers are short.
+template <class T>
+__device__ T* computedHere(T* pointer) {
+  asm volatile("" : "+l"(pointer));
+  return pointer;
 }
 
 // Before the products that follow what was written into registers.

@@ -182,7 +182,7 @@ class HeldStages {
   // The stage of the step `before` this one.
   __device__ int of(int before) const { return last_[before]; }
 
-  // Waits for the next stage.
+  // Waits for the next stage, and sees what was written there.
   __device__ void enter() {
 #pragma unroll
     for (int k = gradientTaps - 1; k > 0; --k) last_[k] = last_[k - 1];
@@ -192,10 +192,10 @@ class HeldStages {
     next_.advance(count_);
     ++held_;
   }
-  // Of all but the last so many nothing is read any more.
-  __device__ void leave(int but) {
+  // Of others than the last so many nothing is read any more.
+  __device__ void keep(int last) {
 #pragma unroll 1
-    for (; held_ > but; --held_) {
+    for (; held_ > last; --held_) {
       if (threadIdx.x % warpThreads == 0) stages_.emptied[first_.stage].arrive();
       first_.advance(count_);
     }
@@ -208,56 +208,80 @@ class HeldStages {
   int held_ = 0, last_[gradientTaps] = {};
 };
 
+// Tensor cores round their sums towards zero: those of so many rows are added to memory.
+constexpr int rowsAtOnce = 256;
+
 template <class T>
 __device__ void multiplyRows(const GradientRows& rows, const Stages& stages, float* weights, int tap) {
   const int thread = static_cast<int>(threadIdx.x) % warpgroupThreads, warp = thread / warpThreads, lane = thread % warpThreads;
+  const std::int64_t channelStride = std::int64_t{gradientTaps} * gradientTaps * rows.inChannels;
+  float* const part =
+      weights + (blockIdx.z * rows.outChannels + lane % 4 * 2) * channelStride + tap * rows.inChannels + warp * 16 + lane / 4;
   ProductSums sums[gradientTaps] = {};
+  const auto store = [&](bool adds) {
+    float* channel = computedHere(part);
+#pragma unroll
+    for (int i = 0; i < productColumns / 4; ++i) {
+#pragma unroll
+      for (int of = 0; of < gradientTaps; ++of)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          float& to = channel[of * gradientTaps * rows.inChannels + half * 8];
+          float& sum = sums[of][i / 2 * 4 + half * 2 + i % 2];
+          to = adds ? to + sum : sum;
+          sum = 0;
+        }
+      channel += i % 2 == 0 ? channelStride : 7 * channelStride;
+    }
+  };
   LeftSide left[productsOfTile];
   HeldStages held(stages, rows.stages);
-  RowSteps at(rows, blockIdx.z, gridDim.z);
-  while (at.going()) {
+  bool adds = false;
+  int summed = 0;
+  for (RowSteps at(rows, blockIdx.z, gridDim.z); at.going();) {
     const int count = at.rowsOfColumn(), column = at.piece() * pixelsAtOnce<T> + tap * rows.dilationWidth - rows.padLeft;
     const bool meets = column < rows.width && column + pixelsAtOnce<T> > 0;
     for (; !at.multiplies(); at.advance()) held.enter();
-    for (int row = 0; row < count; ++row, at.advance()) {
+    for (int row = 0; !meets && row < count; ++row, at.advance()) {
+      held.keep(0);
       held.enter();
-      if (!meets) {
-        held.leave(gradientTaps - 1);
-        continue;
-      }
-      const T* const window = stages.source<T>(held.of(0)) + tap * rows.windowsApart * sourcePitch + warp * 16;
-      RightSide right[gradientTaps];
-#pragma unroll
-      for (int of = 0; of < gradientTaps; ++of) right[of] = rightSide(stages.gradient(held.of(of)));
-      // One half of a row's products runs while the other's left side is loaded.
-      constexpr int half = productsOfTile / 2;
-#pragma unroll
-      for (int first = 0; first < productsOfTile; first += half) {
-        awaitProducts<1>();
-        // All of the row before have ended.
-        if (first == half) held.leave(gradientTaps);
-#pragma unroll
-        for (int k = first; k < first + half; ++k) loadLeftSide(left[k], window + k * productDepth<T> * sourcePitch, sourcePitch);
-        beginProducts();
-#pragma unroll
-        for (int of = 0; of < gradientTaps; ++of)
-#pragma unroll
-          for (int k = first; k < first + half; ++k) addProduct<T>(sums[of], left[k], right[of], k);
-        closeProducts();
-      }
     }
-    awaitProducts<0>();
-    held.leave(0);
+    for (int row = 0; meets && row < count;) {
+      const int behind = count - row, until = row + (behind < rowsAtOnce - summed ? behind : rowsAtOnce - summed);
+      summed += until - row;
+      for (; row < until; ++row, at.advance()) {
+        held.enter();
+        const T* const window = stages.source<T>(held.of(0)) + tap * rows.windowsApart * sourcePitch + warp * 16;
+        RightSide right[gradientTaps];
+#pragma unroll
+        for (int of = 0; of < gradientTaps; ++of) right[of] = rightSide(stages.gradient(held.of(of)));
+        // One half of a row's products runs while the other's left side is loaded.
+        constexpr int half = productsOfTile / 2;
+#pragma unroll
+        for (int first = 0; first < productsOfTile; first += half) {
+          awaitProducts<1>();
+          // All of the row before have ended.
+          if (first == half) held.keep(gradientTaps);
+#pragma unroll
+          for (int k = first; k < first + half; ++k) loadLeftSide(left[k], window + k * productDepth<T> * sourcePitch, sourcePitch);
+          beginProducts();
+#pragma unroll
+          for (int of = 0; of < gradientTaps; ++of)
+#pragma unroll
+            for (int k = first; k < first + half; ++k) addProduct<T>(sums[of], left[k], right[of], k);
+          closeProducts();
+        }
+      }
+      awaitProducts<0>();
+      held.keep(gradientTaps - 1);
+      if (summed < rowsAtOnce) continue;
+      store(adds);
+      adds = true;
+      summed = 0;
+    }
+    held.keep(0);
   }
-  const std::int64_t channelStride = std::int64_t{gradientTaps} * gradientTaps * rows.inChannels;
-  float* const part = weights + blockIdx.z * rows.outChannels * channelStride + tap * rows.inChannels + warp * 16 + lane / 4;
-#pragma unroll
-  for (int of = 0; of < gradientTaps; ++of)
-#pragma unroll
-    for (int i = 0; i < productColumns / 2; ++i) {
-      const int channel = i / 4 * 8 + lane % 4 * 2 + i % 2;
-      part[channel * channelStride + of * gradientTaps * rows.inChannels + i / 2 % 2 * 8] = sums[of][i];
-    }
+  if (summed > 0 || !adds) store(adds);
 }
 
 // weights[part of the rows][output channel][row of the taps][column][channel]: a block has 64
@@ -285,8 +309,12 @@ __global__ void __launch_bounds__(gradientThreads, 1) sumRowProducts(const T* so
   }
 }
 
-// Of a multiprocessor's 228 KiB what a block may have beside its barriers.
+// Of the 227 KiB that a block may have what is left beside its barriers.
 constexpr std::int32_t mostStageBytes = 226 * 1024;
+// Rows that products hold and those that are on their way, of windows that do not overlap: a row of
+// pixelsAtOnce elements has tileRowBytes.
+constexpr std::int32_t widestStage = tileBytes + gradientTaps * tileRowBytes * sourcePitch;
+static_assert(mostStageBytes / widestStage >= gradientTaps + stepsAhead + 1, "loads do not wait for the products that wait for them");
 
 template <class T>
 GradientRows rowsOf(const Convolution& c) {
@@ -326,13 +354,14 @@ std::int64_t partsOf(std::int64_t blocks, std::int64_t multiprocessors) {
   return best;
 }
 
+std::int64_t blocksOf(const Convolution& c) { return c.inChannels / blockChannels * (c.outChannels / blockChannels); }
+
 template <class T>
 class WarpgroupGradient : public ConvolutionProduct {
  public:
   WarpgroupGradient(const Convolution& c, const Context& context)
       : context_(context), rows_(rowsOf<T>(c)), weights_(c.outChannels * gradientTaps * gradientTaps * c.inChannels) {
-    const std::int64_t blocks = c.inChannels / blockChannels * (c.outChannels / blockChannels);
-    if (c.algorithm == warpgroupAlgorithm) parts_ = std::min(rows_.steps, partsOf(blocks, context.multiprocessors));
+    if (c.algorithm == warpgroupAlgorithm) parts_ = std::min(rows_.steps, partsOf(blocksOf(c), context.multiprocessors));
     check(cudaFuncSetAttribute(reinterpret_cast<const void*>(sumRowProducts<T>), cudaFuncAttributeMaxDynamicSharedMemorySize, mostStageBytes),
           "taking shared memory for gradients of weights");
   }
@@ -387,7 +416,9 @@ bool fitsWarpgroups(KernelKind kind, const Convolution& c, const Context& contex
   constexpr std::int64_t mostChannels = std::int64_t{1} << 20, mostExtent = std::int64_t{1} << 26;
   const bool isShort = std::max(c.inChannels, c.outChannels) <= mostChannels &&
                        std::max({c.inHeight + c.padTop + c.padBottom, c.inWidth + c.padLeft + c.padRight, c.dilationHeight, c.dilationWidth}) <= mostExtent;
-  return isBuilt && usesTensorCores(context) && context.computeCapability == 9 && isRight && isInPacks && isShort;
+  if (!isBuilt || !usesTensorCores(context) || context.computeCapability != 9 || !isRight || !isInPacks || !isShort) return false;
+  // Rows far apart and much padding.
+  return (context.precision == Precision::bf16 ? rowsOf<Bfloat16>(c) : rowsOf<float>(c)).steps < std::int64_t{1} << 31;
 }
 
 bool fillsWarpgroups(const Convolution& c, const Context& context) {
@@ -395,11 +426,16 @@ bool fillsWarpgroups(const Convolution& c, const Context& context) {
   return 4 * c.outWidth >= 3 * ((c.outWidth + atOnce - 1) / atOnce * atOnce);
 }
 
+bool fillsUnshared(const Convolution& c, const Context& context) {
+  constexpr double least = 0.45;
+  return static_cast<double>(blocksOf(c)) >= least * context.multiprocessors;
+}
+
 std::unique_ptr<ConvolutionProduct> makeWarpgroupGradient(KernelKind kind, const Convolution& c, const Context& context) {
   if (!fitsWarpgroups(kind, c, context))
     throw Failure("algorithm " + std::to_string(c.algorithm) +
                   " of the cuda device is for gradients of weights of 3 x 3 convolutions of stride 1 and one group in tf32 or bf16, in nhwc of "
-                  "multiples of 64 channels, on GPUs of compute capability 9.0");
+                  "multiples of 64 channels, on GPUs of compute capability 9.0, in a build with code for 90a");
   if (context.precision == Precision::bf16) return std::make_unique<WarpgroupGradient<Bfloat16>>(c, context);
   return std::make_unique<WarpgroupGradient<float>>(c, context);
 }

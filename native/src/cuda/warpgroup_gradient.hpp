@@ -13,10 +13,13 @@ namespace tilefold::cuda {
 bool fitsWarpgroups(KernelKind kind, const Convolution& c, const Context& context);
 // Whether its rows are wide enough for what is multiplied at once: 32 pixels, of bf16 64.
 bool fillsWarpgroups(const Convolution& c, const Context& context);
+// Whether its channels alone give about half of the multiprocessors a block.
+bool fillsUnshared(const Convolution& c, const Context& context);
 
 // Of warpgroupAlgorithm, whose blocks share the rows and need workspace to add what they sum, or of
 // wholeWarpgroupAlgorithm, whose blocks go through all rows. Sums in float32, in an order that shape
-// and device decide. Throws Failure, a sentence, for what does not fit.
+// and device decide, those of many rows to the nearest. Throws Failure, a sentence, for what does not
+// fit.
 std::unique_ptr<ConvolutionProduct> makeWarpgroupGradient(KernelKind kind, const Convolution& c, const Context& context);
 
 }  // namespace tilefold::cuda

@@ -44,15 +44,40 @@ class StageBarrier {
   unsigned opened_ = 0;
 };
 
-inline void copyPack(void* to, const void* from, bool present) {
-  if (present)
-    std::memcpy(to, from, 16);
+// Copies of every other thread arrive when they are waited for, the others at once: what reads too
+// early is seen, and what is written too early.
+struct EmulatedCopy {
+  void* to;
+  const void* from;  // null where nothing is present
+};
+inline void arrive(const EmulatedCopy& copy) {
+  if (copy.from == nullptr)
+    std::memset(copy.to, 0, 16);
   else
-    std::memset(to, 0, 16);
+    std::memcpy(copy.to, copy.from, 16);
 }
-inline void closeCopies() {}
-template <int>
-void awaitCopies() {}
+// By groups, the last of which is open.
+inline std::vector<std::vector<EmulatedCopy>>& copiesOf(unsigned thread) {
+  static std::vector<std::vector<EmulatedCopy>> of[mostThreads];
+  if (of[thread].empty()) of[thread].emplace_back();
+  return of[thread];
+}
+inline void copyPack(void* to, const void* from, bool present) {
+  const EmulatedCopy copy{to, present ? from : nullptr};
+  if (threadIdx.x % 2 == 0)
+    arrive(copy);
+  else
+    copiesOf(threadIdx.x).back().push_back(copy);
+}
+inline void closeCopies() { copiesOf(threadIdx.x).emplace_back(); }
+template <int later>
+void awaitCopies() {
+  std::vector<std::vector<EmulatedCopy>>& groups = copiesOf(threadIdx.x);
+  while (groups.size() > later + 1) {
+    for (const EmulatedCopy& copy : groups.front()) arrive(copy);
+    groups.erase(groups.begin());
+  }
+}
 inline void seeWritten() {}
 template <int>
 void takeRegisters() {}
@@ -90,6 +115,11 @@ inline void meetWarpgroup() {
   unsigned& own = arrived[threadIdx.x / emulatedWarpgroup];
   const unsigned round = own++ / emulatedWarpgroup;
   emulated::await([&] { return own / emulatedWarpgroup != round; });
+}
+
+template <class T>
+T* computedHere(T* pointer) {
+  return pointer;
 }
 
 inline void beginProducts() {}
