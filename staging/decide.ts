@@ -14,7 +14,7 @@ import { lower, type Lowered } from './lowering'
 import { unlimitedBytes } from './lowering/scope/workspace'
 import { checkGraphPlan, validateOffloading, validateSwapSchedule, validateConvolutions } from './check-plan'
 import type { Plan } from './plans/plan'
-import { buildRequestGraph, type Budget, type PlanRequest, type StageRequest } from './request'
+import { buildRequestGraph, type Budget, type DeviceMemory, type PlanRequest, type StageRequest } from './request'
 import { createPlanSearches, type PlanSearch, type PlanSearches } from './search'
 import { wholeGraph } from './strategies/plain'
 
@@ -46,6 +46,7 @@ interface Prepared extends Pick<Decision, 'sourceGraph' | 'graph' | 'device' | '
 /** What a plan is chosen within, in bytes, and beside what. */
 interface Limited extends Prepared {
   readonly budget: number | undefined
+  readonly memory: DeviceMemory | undefined
 }
 
 /** The yardstick is there even where the device refuses kernels of the whole image. */
@@ -87,7 +88,7 @@ const withLimits = ({ budget: asked, memory }: PlanRequest, prepared: Prepared):
   const budget = asked && budgetBytes(asked, prepared.plain)
   return budget !== undefined && memory !== undefined && budget > memory.bytes
     ? E.left(inputError(`the budget of ${budget} bytes is more than the ${memory.bytes} that ${memory.name} has; lower --budget.`))
-    : E.right({ ...prepared, budget })
+    : E.right({ ...prepared, budget, memory })
 }
 
 /**
@@ -96,7 +97,7 @@ const withLimits = ({ budget: asked, memory }: PlanRequest, prepared: Prepared):
 const chooseGiven = (
   given: Plan,
   exactKernels: true | undefined,
-  { graph, device, budget = unlimitedBytes, hostBudget = Infinity }: Limited
+  { graph, device, budget = unlimitedBytes, memory, hostBudget = Infinity }: Limited
 ): E.Either<StagingError, Lowered> => {
   const running = inOrder(graph, given.order)
   const mistake =
@@ -110,14 +111,14 @@ const chooseGiven = (
   if (lowered.refusedKernel() !== undefined) return E.left(makeRefusalError(graph, device, 'the given plan'))
   return lowered.peakBytes() <= budget
     ? E.right(lowered)
-    : E.left(budgetError(graph, 'the given plan', budget, { budget: lowered.peakBytes(), lowered }))
+    : E.left(budgetError(graph, 'the given plan', { budget, memory }, { budget: lowered.peakBytes(), lowered }))
 }
 
 /** The fastest plan of a strategy's. */
 const chooseBest = (
   search: PlanSearch,
   planner: string,
-  { graph, device, budget = unlimitedBytes, hostBudget }: Limited
+  { graph, device, budget = unlimitedBytes, memory, hostBudget }: Limited
 ): E.Either<StagingError, Lowered> => {
   const chosen = search.within(budget)
   if (chosen !== undefined) return E.right(chosen)
@@ -130,7 +131,7 @@ const chooseBest = (
   return E.left(
     least === undefined && search.refusedKernel() !== undefined
       ? makeRefusalError(graph, device, planner)
-      : budgetError(graph, planner, budget, least)
+      : budgetError(graph, planner, { budget, memory }, least)
   )
 }
 

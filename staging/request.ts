@@ -14,6 +14,13 @@ import type { Plan, PlanPlacement } from './plans/plan'
 /** Bytes, or a fraction of the peak of strategy plain: everything kept, and direct kernels. */
 export type Budget = { readonly bytes: number } | { readonly fractionOfPlain: number }
 
+/** A device's memory, which no budget may exceed. */
+export interface DeviceMemory {
+  readonly bytes: number
+  /** What it is called in a sentence. */
+  readonly name: string
+}
+
 /** A model and what a step on it is for: what a graph is built of. */
 export interface GraphRequest {
   readonly model: Model
@@ -44,8 +51,7 @@ export interface PlanRequest {
    * when absent.
    */
   readonly hostBudget?: Budget
-  /** A device's memory in bytes, which no budget may exceed; what it is called in a sentence. */
-  readonly memory?: { readonly name: string; readonly bytes: number }
+  readonly memory?: DeviceMemory
   readonly objective: Objective
   readonly source: Source
   /** Refuses kernels that round differently: nothing runs by Winograd or by Fourier transforms. */

@@ -32,6 +32,20 @@ test("no budget is more than a device's memory, whatever it is a fraction of", (
   )
 })
 
+test('where the device has less than what is needed, no higher budget is advised, which would be refused', () => {
+  const sentence = (budget: number, bytes: number): string => {
+    const refused = stage({ ...request, budget: { bytes: budget }, memory: { name: 'small', bytes } })
+    return isLeft(refused) ? refused.left.message : ''
+  }
+  const needed = /strategy auto needs at least \d+ bytes[^,]*, where .* is the largest tensor/.source
+  for (const [budget, bytes, limit, remedy] of [
+    [10000, 10000, 'the 10000 bytes that small has', '; take a smaller input or a device with more memory'],
+    [5000, 10000, 'the budget of 5000 bytes', ', and small has 10000 bytes; take a smaller input or a device with more memory'],
+    [5000, 2 ** 30, 'the budget of 5000 bytes', '; raise --budget or take a smaller input']
+  ] as const)
+    assert.match(sentence(budget, bytes), new RegExp(`^.* does not fit ${limit}: ${needed}${remedy}\\.$`))
+})
+
 test('a graph that is built is the one that is staged, whatever the request', () => {
   const graph = must(buildRequestGraph(request))
   const stageBy = stageEach(graph, request)
