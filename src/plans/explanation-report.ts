@@ -155,7 +155,7 @@ const peakRows = ({ peak, unusedBytes, peakDeviceBytes }: ExplanationReport): re
 
 /** `3.2 ms less`. */
 const differenceText = (milliseconds: number): string =>
-  `${formatMilliseconds(Math.abs(milliseconds))} ${milliseconds < 0 ? 'less' : 'more'}`
+  milliseconds === 0 ? 'as long' : `${formatMilliseconds(Math.abs(milliseconds))} ${milliseconds < 0 ? 'less' : 'more'}`
 
 const budgetRows = ({ larger, smaller, ...present }: ExplanationReport): readonly (readonly string[])[] => {
   const sharing = (mesh: Mesh | null): readonly string[] => (mesh === null ? [] : [meshText(mesh)])

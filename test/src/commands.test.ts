@@ -5,6 +5,7 @@ import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { BenchReport } from '../../src/commands/bench'
+import { type ExplanationReport, explanationSentences } from '../../src/plans/explanation-report'
 import type { KernelTime } from '../../src/running/breakdown'
 import { openTensorFile, readTensor, writeTensors } from '../../src/weights/safetensors'
 import { root, smallModel as typescriptModel, tilefold } from './command-line'
@@ -94,6 +95,15 @@ test('explain works for any strategy and without a budget', async () => {
   const { stdout } = await runInTurn(['explain', smallModel])
   assert.match(stdout, /More memory would not make a step faster\./)
   assert.match((await runInTurn(['explain', smallModel, '--strategy', 'plain'])).stdout, /^Strategy plain fits nothing into less than /m)
+})
+
+test('explain says of less memory that costs no time that a step would take as long', async () => {
+  const report: ExplanationReport = await json('explain', 'vgg11', '--input', '1x3x512x512', '--budget', '160MiB')
+  const same = explanationSentences({ ...report, smaller: { ...report.smaller!, differenceMs: 0 } })
+  assert.ok(
+    same.some((sentence) => /^With less than \S+ MiB a step would take as long\.$/.test(sentence)),
+    same.join('\n')
+  )
 })
 
 test('explain of a given plan offers no other budgets', async () => {
