@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { type StrategyName, strategyNames } from '../../dsl'
 import { formatValue } from '../../staging/decoding/decode'
 import { callbackCodec, decoderCodec, boundedListCodec } from '../options/codecs'
-import { type GivenSize, commaList, flag, choicesText, path, size, whole } from '../options/kinds'
+import { type GivenSize, commaList, flag, nameList, path, size, whole } from '../options/kinds'
 import { maxBudgets, maxSteps } from '../options/limits'
 import { type Kind, type OptionsOf, withDefault, fromJavaScript, optional, optionalArgument, required } from '../options/option'
 import { optimizerOptions } from './optimizer-options'
@@ -77,12 +77,7 @@ const strategyList = decoderCodec('a list of strategies', (value): E.Either<stri
       )
 })
 
-const strategies = commaList<StrategyName, StrategyName>(
-  'names',
-  strategyList,
-  (text) => E.fromNullable(choicesText(strategyNames))(strategyNames.find((name) => name === text)),
-  maxBudgets
-)
+const strategies = nameList(strategyNames, strategyList)
 
 /** The options of the command and the library function `compare`, as a table. */
 export const compareOptions = {

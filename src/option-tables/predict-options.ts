@@ -1,17 +1,10 @@
 import * as E from 'fp-ts/Either'
 import { inputFailure } from '../failure'
 import { boundedListCodec, callbackCodec, failureCodec, oneOfCodec, textCodec } from '../options/codecs'
-import { commaList, flag, choicesText, oneOf, path, textKind } from '../options/kinds'
+import { flag, nameList, oneOf, path, textKind } from '../options/kinds'
 import { maxClasses } from '../options/limits'
 import { type Kind, type OptionsOf, fromJavaScript, optional, required, withDefault } from '../options/option'
-import {
-  type HeatMapKind,
-  type ProbabilityType,
-  type ResultFormat,
-  heatMapKinds,
-  probabilityTypes,
-  resultFormats
-} from '../results/formats'
+import { type HeatMapKind, type ProbabilityType, heatMapKinds, probabilityTypes, resultFormats } from '../results/formats'
 import { classNames } from './data-options'
 import { resolutionOptions } from './image-options'
 import {
@@ -35,12 +28,7 @@ const noInput: Kind<never> = textKind(
 
 const { input: _, loss: __, ...modelWithoutInput } = modelOptions
 
-const formats: Kind<readonly ResultFormat[]> = commaList<ResultFormat, ResultFormat>(
-  'names',
-  boundedListCodec(oneOfCodec(...resultFormats), 1, resultFormats.length),
-  (text) => E.fromNullable(choicesText(resultFormats))(resultFormats.find((name) => name === text)),
-  resultFormats.length
-)
+const formats = nameList(resultFormats, boundedListCodec(oneOfCodec(...resultFormats), 1, resultFormats.length))
 
 /** What is known of an image once it is predicted. */
 export interface ImagePrediction {

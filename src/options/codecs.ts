@@ -143,6 +143,19 @@ export const boundedListCodec = <A>(decoder: t.Decoder<unknown, A>, least = 0, m
   )
 }
 
+/** Refuses a list in which a name stands twice, in words that name it. */
+export const refuseRepeats = <N extends string>(names: readonly N[]): E.Either<string, readonly N[]> => {
+  const twice = names.find((name, place) => names.indexOf(name) < place)
+  return twice === undefined ? E.right(names) : E.left(`"${twice}" stands there twice`)
+}
+
+/** A codec of lists of names of which none stands there twice. */
+export const withoutRepeats = <N extends string>(names: t.Type<readonly N[]>): t.Type<readonly N[]> =>
+  names.pipe(
+    decoderCodec<readonly N[]>(names.name, (value) => refuseRepeats(value as readonly N[])),
+    names.name
+  )
+
 type Kinds<A extends { readonly kind: string }> = { readonly [K in A['kind']]: t.Type<Extract<A, { readonly kind: K }>> }
 
 /** An object that says by its `kind` what else it holds. */

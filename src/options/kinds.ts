@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { pipe } from 'fp-ts/function'
+import { flow, pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { strictObject } from '../../staging/decoding/strict-object'
 import {
@@ -14,9 +14,11 @@ import {
   oneOfCodec,
   pathCodec,
   positiveCodec,
+  refuseRepeats,
   textCodec,
   textOrCodec,
-  wholeNumberCodec
+  wholeNumberCodec,
+  withoutRepeats
 } from './codecs'
 import { maxElements } from './limits'
 import { type GivenNetwork, networkCodec, parseNetwork } from './network'
@@ -103,7 +105,7 @@ export const path = (placeholder: 'file' | 'folder' | 'path'): Kind<string> => t
 export const prefixes = repeatableKind('prefix', textCodec, (text) => E.right(text), true)
 
 /** The sentence on a text that is none of some choices. */
-export const choicesText = (choices: readonly string[]): string => `Allowed choices are ${choices.join(', ')}.`
+const choicesText = (choices: readonly string[]): string => `Allowed choices are ${choices.join(', ')}.`
 
 /** A kind whose value is one of some names; `placeholder` says what they are names of. */
 export const oneOf = <N extends string>(placeholder: string, names: readonly N[]): Kind<N> => ({
@@ -199,14 +201,23 @@ export const network: Kind<GivenNetwork | string, GivenNetwork> = textOrValue<Gi
   networkCodec
 )
 
+const readList =
+  <G>(parse: (text: string) => E.Either<string, G>, most: number) =>
+  (text: string): E.Either<string, readonly G[]> => {
+    const parts = text.split(',')
+    return parts.length > most ? E.left(`it lists ${parts.length}, over the ${most} that it may`) : E.traverseArray(parse)(parts)
+  }
+
 /** A list that the command line joins by commas. */
 export const commaList = <G, D>(
   placeholder: string,
   codec: t.Decoder<unknown, readonly D[]>,
   parse: (text: string) => E.Either<string, G>,
   most: number
-): Kind<readonly G[], readonly D[]> =>
-  textKind(placeholder, codec, (text) => {
-    const parts = text.split(',')
-    return parts.length > most ? E.left(`it lists ${parts.length}, over the ${most} that it may`) : E.traverseArray(parse)(parts)
-  })
+): Kind<readonly G[], readonly D[]> => textKind(placeholder, codec, readList(parse, most))
+
+/** A list of some of these names, as `codec` takes them, and none of them twice. */
+export const nameList = <N extends string>(names: readonly N[], codec: t.Type<readonly N[]>): Kind<readonly N[]> => {
+  const readName = (text: string): E.Either<string, N> => E.fromNullable(choicesText(names))(names.find((name) => name === text))
+  return textKind('names', withoutRepeats(codec), flow(readList(readName, names.length), E.chain(refuseRepeats)))
+}

@@ -244,6 +244,7 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
     /label\.csv: cannot be written \(it holds something/
   ],
   ['a class without a heat map', predict('--class', '1'), 2, /^--class needs --heatmap: give both/],
+  ['a format twice', predict('--formats', 'tif,tif'), 2, /^--formats: "tif" stands there twice/],
   ['formats of one image', predict('--formats', 'png'), 2, /^--formats needs --data: give both/],
   ['measuring all and nothing', predict('--measure', '--no-measure'), 2, /^--measure and --no-measure contradict each other: give one/],
   ['steps and epochs', train('good.csv', '--epochs', '2'), 2, /^--steps and --epochs both say how long to train/],

@@ -77,6 +77,7 @@ test('the command prints the same rows, and says what is wrong with its options'
   assert.match((await run(args)).stdout, /plain +│.*does not fit/)
   for (const [option, value, sentence] of [
     ['--budgets', '20%,much', /^--budgets: "much" is not a size/],
+    ['--strategies', 'plain,sft,plain', /^--strategies: "plain" stands there twice\.$/m],
     ['--strategies', 'plain,best', /^--strategies: Allowed choices are auto, plain/]
   ] as const) {
     const refused = await run([...args, option, value])
