@@ -11,10 +11,13 @@ const remedies = {
   sheet: 'write it as devices/v100-16gb.json is written'
 } as const
 
+/** What to do about a fault, unless it says by a question what was likely meant. */
+const remedyOf = (fault: string, value: unknown): string => (fault.endsWith('?') ? '' : `; ${remedies[deviceFileKind(value)]}`)
+
 const decodeNamed = (named: string, value: unknown): E.Either<Failure, DeviceFile> =>
   pipe(
     decodeDeviceFile(value),
-    E.mapLeft((fault) => inputFailure(`${named}: ${fault}; ${remedies[deviceFileKind(value)]}`))
+    E.mapLeft((fault) => inputFailure(`${named}: ${fault}${remedyOf(fault, value)}`))
   )
 
 /**

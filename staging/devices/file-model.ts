@@ -3,6 +3,7 @@ import * as t from 'io-ts'
 import { decodeAs } from '../decoding/decode'
 import type { DeviceModel } from './device-model'
 import { rate, seconds } from '../decoding/magnitudes'
+import { strictObject } from '../decoding/strict-object'
 import { deviceProfile, type Profile } from './profile'
 import { elementSizes } from '../kernels/precision'
 import { recordedDevice, makeRecordedModel, type RecordedDevice } from './recorded-device'
@@ -13,24 +14,28 @@ const bytes = t.refinement(t.number, (value) => Number.isSafeInteger(value) && v
 const name = t.refinement(t.string, (value) => value !== '', 'a name')
 
 /** A device by the figures of its data sheet or of a measurement. */
-const deviceSheet = t.readonly(
-  t.intersection([
-    t.type({
-      name,
-      memoryBytes: bytes,
-      /** Floating-point operations that its kernels sustain, by precision. */
-      flopsPerSecond: t.readonly(t.type({ float32: rate, float64: rate })),
-      /** Bytes a second of the device's own memory. */
-      bytesPerSecond: rate,
-      launchSeconds: seconds,
-      linkBytesPerSecond: t.readonly(t.type({ toDevice: rate, toHost: rate }))
-    }),
-    /** Of a GPU, which small products leave partly idle. */
-    t.partial({ multiprocessors: rate })
-  ])
-)
+interface DeviceSheet {
+  readonly name: string
+  readonly memoryBytes: number
+  /** Floating-point operations that its kernels sustain, by precision. */
+  readonly flopsPerSecond: { readonly float32: number; readonly float64: number }
+  /** Bytes a second of the device's own memory. */
+  readonly bytesPerSecond: number
+  readonly launchSeconds: number
+  readonly linkBytesPerSecond: { readonly toDevice: number; readonly toHost: number }
+  /** Of a GPU, which small products leave partly idle. */
+  readonly multiprocessors?: number
+}
 
-type DeviceSheet = t.TypeOf<typeof deviceSheet>
+const flopsPerSecond = strictObject<DeviceSheet['flopsPerSecond']>('a described device', 'precision', { float32: rate, float64: rate }, {})
+const linkBytesPerSecond = strictObject<DeviceSheet['linkBytesPerSecond']>('a link', 'direction', { toDevice: rate, toHost: rate }, {})
+
+const deviceSheet = strictObject<DeviceSheet>(
+  'a device',
+  'field',
+  { name, memoryBytes: bytes, flopsPerSecond, bytesPerSecond: rate, launchSeconds: seconds, linkBytesPerSecond },
+  { multiprocessors: rate }
+)
 
 /** A device that is elsewhere: by its rates, or by all that it answered there. */
 export type DescribedDevice = DeviceSheet | RecordedDevice

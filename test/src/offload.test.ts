@@ -158,6 +158,7 @@ test('a device of a file runs nothing', async () => {
 })
 
 test('what is wrong is one sentence, and the promised exit status', async () => {
+  writeFileSync(at('misspelt.json'), JSON.stringify({ ...JSON.parse(readFileSync(device, 'utf8')), multiProcessors: 80 }))
   const cases: readonly (readonly [args: readonly string[], status: number, sentence: RegExp])[] = [
     [['offload', at('nowhere.json'), '--memory', '1GiB'], 2, /^the chain .*nowhere\.json cannot be read: no such file/],
     [
@@ -174,6 +175,11 @@ test('what is wrong is one sentence, and the promised exit status', async () => 
     [['offload', at('vgg16.json'), '--memory', '1GiB', '--slots', '0'], 2, /^--slots: "0" is not a whole number from 1/],
     [[...vgg, '--out', at('chain.ts')], 2, /chain\.ts: a chain file is named \*\.json/],
     [['plan', smallModel, '--device', at('nowhere.json')], 2, /^the device .*nowhere\.json cannot be read/],
+    [
+      ['plan', smallModel, '--device', at('misspelt.json')],
+      2,
+      /^the device .*misspelt\.json: a device has no field multiProcessors; did you mean multiprocessors\?$/m
+    ],
     [
       ['plan', smallModel, '--device', device, '--budget', '17GiB'],
       2,
