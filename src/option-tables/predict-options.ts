@@ -84,7 +84,7 @@ export const predictOptions = {
    */
   out: optional(
     path('path'),
-    'of a model that scores pixels, the mask to write: *.tif (a pyramid), *.png or *.geojson; with --data the folder of the masks, or of scores the *.csv'
+    'of a model that scores pixels, the mask to write: *.tif (a pyramid), *.png or *.geojson, with --data the folder of the masks; of scores a *.csv'
   ),
   /** With `data`: what masks are written as; ['tif'] where absent. */
   formats: optional(formats, `with --data, what masks are written as: some of ${resultFormats.join(',')}`, {
