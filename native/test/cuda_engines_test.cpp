@@ -378,8 +378,8 @@ void precisionsNeedTheirGpus() {
   expect(volta.find("7.5 or higher") != std::string::npos, "a GPU that no kernel is built for was not refused");
 }
 
-// A gradient of weights by warpgroups is for one generation of GPUs, and goes unshared where channels
-// alone keep it busy.
+// A gradient of weights by warpgroups is for one generation of GPUs, and goes unshared where
+// channels alone keep it busy.
 void warpgroupsNeedTheirGpu() {
   // Of rows so far apart that one output row meets three of them.
   const auto gradient = [](double channels, double width, double dilation) {

@@ -9,15 +9,15 @@ import { memoize } from '../memoize'
 export const fewChannelsAlgorithm = 2
 
 /**
- * Field `algorithm` of a GPU's own gradient of the weights of 3 x 3 convolutions, whose blocks share
- * the rows of the source and need scratch to add their sums.
+ * Field `algorithm` of a GPU's own gradient of the weights of 3 x 3 convolutions, whose blocks
+ * share the rows of the source and need scratch to add their sums.
  */
 export const warpgroupAlgorithm = 3
 
 /** The same, where each block goes through all rows: it needs no scratch. */
 export const wholeWarpgroupAlgorithm = 4
 
-/** Tells whether a convolution runs by a kernel of Tilefold's own on a GPU, in the place of cuDNN's. */
+/** Tells whether a convolution runs by a GPU kernel of Tilefold's own, in the place of cuDNN's. */
 export const isOwnKernel = ({ algorithm }: Pick<ConvolutionAlgorithm, 'algorithm'>): boolean =>
   algorithm >= fewChannelsAlgorithm && algorithm <= wholeWarpgroupAlgorithm
 

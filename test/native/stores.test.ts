@@ -1,5 +1,5 @@
-// What nvcc makes of kernels, which no emulation sees: widths of stores, read from the machine code,
-// which it has split before, and whether products of warpgroups run beside each other.
+// What nvcc makes of kernels, which no emulation sees: widths of stores, read from the machine
+// code, which it has split before, and whether products of warpgroups run beside each other.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -27,7 +27,7 @@ const kernelOf = (batch: number, inChannels: number, outChannels: number, rows: 
 
 const dilated = (extent: number, dilation: number): Axis => axis(extent, { dilation, before: dilation, after: dilation })
 
-/** Tiles at an image's corners and within it; windows that overlap and that do not; rows far apart. */
+/** Tiles at an image's corners and within it; windows that overlap or do not; rows far apart. */
 const kernels: readonly Gradient[] = [
   kernelOf(1, 64, 64, axis(5), axis(32)),
   kernelOf(2, 128, 64, axis(4, { before: 0 }), axis(37, { after: 0 })),

@@ -21,7 +21,8 @@ constexpr int tileRowBytes = 128, tileBytes = productColumns * tileRowBytes, til
 template <class T>
 constexpr int productDepth = 32 / sizeof(T);
 
-// Sums of one thread, of rows 16 * warp + lane / 4 (+ 8) and columns 8 * block + lane % 4 * 2 (+ 1).
+// Sums of one thread, of rows 16 * warp + lane / 4 (+ 8) and columns 8 * block + lane % 4 * 2 (+
+// 1).
 using ProductSums = float[productColumns / 2];
 using LeftSide = std::uint32_t[4];
 
@@ -76,8 +77,8 @@ class StageBarrier {
   std::uint64_t state_;
 };
 
-// Copies 16 bytes to shared memory, zeros where nothing is present: then `from` is not read, and may
-// lie anywhere. In the group that the next closeCopies() of the thread closes.
+// Copies 16 bytes to shared memory, zeros where nothing is present: then `from` is not read, and
+// may lie anywhere. In the group that the next closeCopies() of the thread closes.
 __device__ inline void copyPack([[maybe_unused]] void* to, [[maybe_unused]] const void* from, [[maybe_unused]] bool present) {
   TILEFOLD_WARPGROUP("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(sharedAddress(to)), "l"(from), "r"(present ? 16 : 0) : "memory");
 }
@@ -87,9 +88,9 @@ template <int later>
 __device__ void awaitCopies() {
   TILEFOLD_WARPGROUP("cp.async.wait_group %0;" ::"n"(later) : "memory");
 }
-// What all threads wrote into shared memory until now is seen by this thread's products. The fence may
-// stand with who reads, behind the barrier; it waits for all that its thread loads, so not with who
-// loads.
+// What all threads wrote into shared memory until now is seen by this thread's products. The fence
+// may stand with who reads, behind the barrier; it waits for all that its thread loads, so not with
+// who loads.
 __device__ inline void seeWritten() { TILEFOLD_WARPGROUP("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 // Registers of a thread from here on; all threads of a warpgroup call it.
@@ -138,8 +139,8 @@ __device__ inline RightSide rightSide(const std::byte* tile) {
 }
 
 // sums += left * right, where right is the product'th of a tile: of float32 rows are columns of the
-// product, of bf16 they are its depth. Runs on until it is awaited, in the group that closeProducts()
-// closes.
+// product, of bf16 they are its depth. Runs on until it is awaited, in the group that
+// closeProducts() closes.
 template <class T>
 __device__ void addProduct([[maybe_unused]] ProductSums& sums, [[maybe_unused]] const LeftSide& left, RightSide tile, int product) {
   constexpr int stepBytes = std::is_same_v<T, float> ? 32 : productDepth<T> * tileRowBytes;

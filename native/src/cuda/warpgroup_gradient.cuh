@@ -19,8 +19,8 @@ struct GradientRows {
   std::int32_t height, width, outHeight, outWidth, inChannels, outChannels;
   std::int32_t dilationHeight, dilationWidth, padTop, padLeft;
   std::int32_t pieces, rowsOfColumn;
-  // Pixels of the source that a piece needs: a window for each tap of a row, so many pixels apart in
-  // shared memory. They are one span where they overlap, else one each.
+  // Pixels of the source that a piece needs: a window for each tap of a row, so many pixels apart
+  // in shared memory. They are one span where they overlap, else one each.
   std::int32_t windowsApart, spans, spanPixels;
   std::int32_t stages, stageBytes;
   std::int64_t steps;

@@ -17,9 +17,9 @@ bool fillsWarpgroups(const Convolution& c, const Context& context);
 bool fillsUnshared(const Convolution& c, const Context& context);
 
 // Of warpgroupAlgorithm, whose blocks share the rows and need workspace to add what they sum, or of
-// wholeWarpgroupAlgorithm, whose blocks go through all rows. Sums in float32, in an order that shape
-// and device decide, those of many rows to the nearest. Throws Failure, a sentence, for what does not
-// fit.
+// wholeWarpgroupAlgorithm, whose blocks go through all rows. Sums in float32, in an order that
+// shape and device decide, those of many rows to the nearest. Throws Failure, a sentence, for what
+// does not fit.
 std::unique_ptr<ConvolutionProduct> makeWarpgroupGradient(KernelKind kind, const Convolution& c, const Context& context);
 
 }  // namespace tilefold::cuda

@@ -13,8 +13,8 @@ extern dim3 blockDim, gridDim;
 // The same for all threads of a block between two barriers.
 extern unsigned barriersPassed;
 
-// Of a thread that waits for what others do: lets them go on, and tells that it waits no more. Where
-// all threads of a block wait, one must have gone on in between.
+// Of a thread that waits for what others do: lets them go on, and tells that it waits no more.
+// Where all threads of a block wait, one must have gone on in between.
 void pause();
 void awaited();
 
