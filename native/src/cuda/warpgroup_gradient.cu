@@ -48,7 +48,7 @@ class HeldStages {
 };
 
 // Tensor cores round their sums towards zero: those of so many rows are added to memory.
-constexpr int rowsAtOnce = 256;
+constexpr int mostRowsSummed = 256;
 
 template <class T>
 __device__ void multiplyRows(const GradientRows& rows, const Stages& stages, float* weights, int tap) {
@@ -86,7 +86,7 @@ __device__ void multiplyRows(const GradientRows& rows, const Stages& stages, flo
       held.enter();
     }
     for (int row = 0; meets && row < count;) {
-      const int behind = count - row, until = row + (behind < rowsAtOnce - summed ? behind : rowsAtOnce - summed);
+      const int behind = count - row, until = row + (behind < mostRowsSummed - summed ? behind : mostRowsSummed - summed);
       summed += until - row;
       for (; row < until; ++row, at.advance()) {
         held.enter();
@@ -113,7 +113,7 @@ __device__ void multiplyRows(const GradientRows& rows, const Stages& stages, flo
       }
       awaitProducts<0>();
       held.keep(gradientTaps - 1);
-      if (summed < rowsAtOnce) continue;
+      if (summed < mostRowsSummed) continue;
       store(adds);
       adds = true;
       summed = 0;
