@@ -106,7 +106,7 @@ const isReadInPlace = (engine: boolean, extent: number, out: number, window: num
 
 /**
  * Whether the source of a convolution, or its gradient, goes through a copy: cuDNN reads no plain
- * image into channels that lie innermost, and not every padding. The device's own algorithm does.
+ * image into channels that lie innermost, and not every padding. Tilefold's own kernels do.
  */
 const isCopied = (k: ConvolutionKernel): boolean =>
   !isOwnKernel(k) &&

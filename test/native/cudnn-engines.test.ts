@@ -1,14 +1,13 @@
 /** Engines of cuDNN's graphs as the cuda device names them, on a GPU or its emulation. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { openDevice } from '../../native/addon/addon'
-import { algorithmsAnswer, bytesAnswer, encodeToFloats, probeConvolution, unwrapAnswer } from '../../native/devices/device-answers'
+import { probeConvolution } from '../../native/devices/device-answers'
 import { engineOf } from '../../staging'
 import { isEngine } from '../../staging/devices/algorithms'
 import type { ConvolutionKernel } from '../../staging/kernels/kernels'
 import { layoutCode } from '../../staging/kernels/layout'
 import { testsDevice } from '../devices'
-import { must } from '../must'
+import { askCuda } from './cuda-answers'
 
 const suite = testsDevice('cuda') ? test : test.skip
 
@@ -34,17 +33,9 @@ const directions = ['convolutionForward', 'convolutionBackwardData', 'convolutio
 const inDirection = (kind: (typeof directions)[number], { slope, ...window }: typeof forward): ConvolutionKernel =>
   kind === 'convolutionForward' ? { ...window, kind, slope } : { ...window, kind }
 
-const ask = (precision: 'float32' | 'tf32' | 'bf16') => {
-  const device = must(openDevice({ device: 'cuda', precision, threads: 1 }))
-  return {
-    algorithms: (kernel: ConvolutionKernel) => unwrapAnswer(algorithmsAnswer(device.algorithms(encodeToFloats(kernel)))),
-    scratchBytes: (kernel: ConvolutionKernel) => unwrapAnswer(bytesAnswer(device.scratchBytes(encodeToFloats(kernel))))
-  }
-}
-
 suite('tf32 and bf16 convolve by engines in every direction, each with the scratch that it was listed with', () => {
   for (const precision of ['tf32', 'bf16'] as const) {
-    const { algorithms, scratchBytes } = ask(precision)
+    const { algorithms, scratchBytes } = askCuda(precision)
     for (const kernel of directions.map((kind) => inDirection(kind, forward))) {
       const listed = algorithms(kernel)
       assert.ok(listed.length > 0 && listed.every(isEngine), `${precision} ${kernel.kind}: ${JSON.stringify(listed)}`)
@@ -55,7 +46,7 @@ suite('tf32 and bf16 convolve by engines in every direction, each with the scrat
 
 suite('behind the fastest four stands an engine that needs less than each of them, where one is near', () => {
   const odd = { ...forward, inWidth: forward.inWidth + 1, outWidth: forward.outWidth + 1 }
-  const bytes = ask('bf16')
+  const bytes = askCuda('bf16')
     .algorithms(odd)
     .map(({ scratchBytes }) => scratchBytes)
   assert.ok(bytes.length <= 5 && bytes.slice(4).every((least) => least < Math.min(...bytes.slice(0, 4))), `${bytes}`)
@@ -64,7 +55,7 @@ suite('behind the fastest four stands an engine that needs less than each of the
 })
 
 suite('an engine pads each side for itself: a tile at the corner takes no copy of its source', () => {
-  const { algorithms } = ask('bf16')
+  const { algorithms } = askCuda('bf16')
   const least = (kernel: ConvolutionKernel): number => Math.min(...algorithms(kernel).map(({ scratchBytes }) => scratchBytes))
   const copied = 2 * corner.batch * corner.inChannels * corner.inHeight * corner.inWidth
   for (const kind of ['convolutionForward', 'convolutionBackwardData'] as const) assert.ok(least(inDirection(kind, corner)) < copied)
@@ -74,14 +65,14 @@ suite('an engine that cuDNN does not have is refused by name', () => {
   const algorithm = 2 ** 32 + 4000 * 2 ** 32 + 7
   assert.is(engineOf(algorithm), 4000)
   assert.throws(
-    () => ask('bf16').scratchBytes({ ...forward, algorithm }),
+    () => askCuda('bf16').scratchBytes({ ...forward, algorithm }),
     /cuDNN 9\.\S+ .*do not convolve this by engine 4000 with knobs 00000007: measure a profile again/
   )
 })
 
 suite('float32, which wants no tensor cores, has no engines among its algorithms', () => {
   const plain = { ...forward, sourceLayout: layoutCode('plain'), destinationLayout: layoutCode('plain'), weightLayout: layoutCode('plain') }
-  const listed = ask('float32').algorithms(plain)
+  const listed = askCuda('float32').algorithms(plain)
   assert.ok(listed.length > 0 && !listed.some(isEngine))
 })
 

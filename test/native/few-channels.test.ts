@@ -3,12 +3,13 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openDevice } from '../../native/addon/addon'
-import { algorithmsAnswer, bytesAnswer, encodeToFloats, unwrapAnswer } from '../../native/devices/device-answers'
+import { bytesAnswer, encodeToFloats, unwrapAnswer } from '../../native/devices/device-answers'
 import { fewChannelsAlgorithm } from '../../staging'
-import type { ConvolutionKernel, KernelOf } from '../../staging/kernels/kernels'
+import type { KernelOf } from '../../staging/kernels/kernels'
 import { layoutCode } from '../../staging/kernels/layout'
 import { testsDevice } from '../devices'
 import { must } from '../must'
+import { askCuda } from './cuda-answers'
 import { close, launchKernel, stored } from './program'
 import {
   axis,
@@ -68,17 +69,9 @@ const outputOf = (
   return sums
 }
 
-const ask = (precision: 'float32' | 'tf32' | 'bf16') => {
-  const device = must(openDevice({ device: 'cuda', precision, threads: 1 }))
-  return {
-    algorithms: (kernel: ConvolutionKernel) => unwrapAnswer(algorithmsAnswer(device.algorithms(encodeToFloats(kernel)))),
-    scratchBytes: (kernel: ConvolutionKernel) => unwrapAnswer(bytesAnswer(device.scratchBytes(encodeToFloats(kernel))))
-  }
-}
-
 for (const precision of ['float32', 'bf16'] as const)
   suite(`gradients of weights over few channels are sums of products, ${precision}`, async () => {
-    const { scratchBytes } = ask(precision)
+    const { scratchBytes } = askCuda(precision)
     for (const layout of ['plain', 'nhwc'] as const)
       for (const kernel of kernels.map((one) => ({ ...one, sourceLayout: layoutCode(layout) }))) {
         const source = few(kernel.batch * kernel.inChannels * kernel.inHeight * kernel.inWidth, 1)
@@ -148,7 +141,7 @@ for (const precision of ['float32', 'bf16'] as const)
 suite('it is the first of its convolution, and the only one that copies no image', () => {
   const kernel = { ...kernels[0]!, inHeight: 512, inWidth: 512, outHeight: 512, outWidth: 512 }
   for (const precision of ['float32', 'tf32', 'bf16'] as const) {
-    const { algorithms, scratchBytes } = ask(precision)
+    const { algorithms, scratchBytes } = askCuda(precision)
     for (const one of [kernel, forwardOf(kernel, 1)]) {
       const [first, ...others] = algorithms({ ...one, algorithm: 0 })
       assert.is(first!.algorithm, fewChannelsAlgorithm)
@@ -159,7 +152,7 @@ suite('it is the first of its convolution, and the only one that copies no image
 })
 
 suite('what it does not take is refused in a sentence', () => {
-  const { scratchBytes } = ask('float32')
+  const { scratchBytes } = askCuda('float32')
   const refusal =
     /algorithm 2 of the cuda device is for convolutions of one group and gradients of their weights, up to 36 over at most 4 channels, with/
   const [kernel] = kernels as readonly [Gradient]

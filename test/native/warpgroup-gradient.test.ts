@@ -2,23 +2,12 @@
 // emulation, held to sums of products in double.
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { openDevice } from '../../native/addon/addon'
-import { algorithmsAnswer, bytesAnswer, encodeToFloats, unwrapAnswer } from '../../native/devices/device-answers'
 import { warpgroupAlgorithm, wholeWarpgroupAlgorithm } from '../../staging'
-import type { ConvolutionKernel } from '../../staging/kernels/kernels'
 import { layoutCode } from '../../staging/kernels/layout'
 import { testsDevice } from '../devices'
-import { must } from '../must'
+import { askCuda } from './cuda-answers'
 import { close, launchKernel, stored } from './program'
 import { axis, few, gradientOf, placesOf, weightsOf, type Axis, type Gradient } from './weight-gradients'
-
-const ask = (precision: 'float32' | 'tf32' | 'bf16') => {
-  const device = must(openDevice({ device: 'cuda', precision, threads: 1 }))
-  return {
-    algorithms: (kernel: ConvolutionKernel) => unwrapAnswer(algorithmsAnswer(device.algorithms(encodeToFloats(kernel)))),
-    scratchBytes: (kernel: ConvolutionKernel) => unwrapAnswer(bytesAnswer(device.scratchBytes(encodeToFloats(kernel))))
-  }
-}
 
 const kernelOf = (batch: number, inChannels: number, outChannels: number, rows: Axis, columns: Axis): Gradient => ({
   ...gradientOf(batch, inChannels, outChannels, rows, columns),
@@ -42,7 +31,7 @@ const kernels: readonly Gradient[] = [
 
 const isThere =
   testsDevice('cuda') &&
-  ask('tf32')
+  askCuda('tf32')
     .algorithms({ ...kernels[0]!, algorithm: 0 })
     .some(({ algorithm }) => algorithm === warpgroupAlgorithm)
 const suite = isThere ? test : test.skip
@@ -50,7 +39,7 @@ const suite = isThere ? test : test.skip
 for (const precision of ['tf32', 'bf16'] as const)
   for (const algorithm of [warpgroupAlgorithm, wholeWarpgroupAlgorithm])
     suite(`gradients of weights by warpgroups are sums of products, algorithm ${algorithm}, ${precision}`, async () => {
-      const { scratchBytes } = ask(precision)
+      const { scratchBytes } = askCuda(precision)
       for (const kernel of kernels.map((one) => ({ ...one, algorithm }))) {
         const source = few(kernel.batch * kernel.inChannels * kernel.inHeight * kernel.inWidth, 1)
         const gradient = few(kernel.batch * kernel.outHeight * kernel.outWidth * kernel.outChannels, 3)
@@ -71,7 +60,7 @@ for (const precision of ['tf32', 'bf16'] as const)
 suite('wide rows take it first, and all can do without scratch', () => {
   const wide = kernelOf(1, 64, 64, axis(192), axis(192))
   for (const precision of ['tf32', 'bf16'] as const) {
-    const { algorithms, scratchBytes } = ask(precision)
+    const { algorithms, scratchBytes } = askCuda(precision)
     const listed = algorithms({ ...wide, algorithm: 0 })
     assert.is(listed[0]!.algorithm, warpgroupAlgorithm)
     assert.is(listed[0]!.scratchBytes, scratchBytes(wide))
@@ -86,8 +75,8 @@ suite('what it does not take is refused in a sentence', () => {
     /algorithm 3 of the cuda device is for gradients of weights of 3 x 3 convolutions of stride 1 and one group in tf32 or bf16, in nhwc/
   const [kernel] = kernels as readonly [Gradient]
   for (const changes of [{ outChannels: 96 }, { inChannels: 32 }, { groups: 64 }, { kind: 'convolutionBackwardData' }] as const)
-    assert.throws(() => ask('bf16').scratchBytes({ ...kernel, ...changes }), refusal)
-  assert.throws(() => ask('float32').scratchBytes(kernel), refusal)
+    assert.throws(() => askCuda('bf16').scratchBytes({ ...kernel, ...changes }), refusal)
+  assert.throws(() => askCuda('float32').scratchBytes(kernel), refusal)
 })
 
 test.run()

@@ -109,9 +109,9 @@ std::vector<Algorithm> convolutionAlgorithms(KernelKind kind, const Convolution&
   };
   if (fitsFewChannels(kind, c)) found.insert(found.begin(), own(fewChannelsAlgorithm));
   if (fitsWarpgroups(kind, c, context)) {
-    found.insert(fillsWarpgroups(c, context) ? found.begin() : found.end(), own(warpgroupAlgorithm));
-    const Algorithm unshared = own(wholeWarpgroupAlgorithm);
-    if (fillsUnshared(c, context) && unshared.scratchBytes < own(warpgroupAlgorithm).scratchBytes) found.push_back(unshared);
+    const Algorithm shared = own(warpgroupAlgorithm);
+    found.insert(fillsWarpgroups(c, context) ? found.begin() : found.end(), shared);
+    if (fillsUnshared(c, context) && shared.scratchBytes > 0) found.push_back(own(wholeWarpgroupAlgorithm));
   }
   return found;
 }

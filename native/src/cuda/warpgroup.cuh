@@ -16,7 +16,7 @@ namespace tilefold::cuda {
 constexpr int warpgroupThreads = 4 * warpThreads;
 // A product adds [64, depth] * [depth, 64]; its left side is in registers, 16 bytes a thread, its
 // right side in shared memory, in tiles of 64 rows of 128 bytes: four products deep.
-constexpr int productRows = 64, productColumns = 64, productsOfTile = 4;
+constexpr int productColumns = 64, productsOfTile = 4;
 constexpr int tileRowBytes = 128, tileBytes = productColumns * tileRowBytes, tileAlignment = 1024;
 template <class T>
 constexpr int productDepth = 32 / sizeof(T);

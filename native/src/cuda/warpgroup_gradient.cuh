@@ -53,9 +53,9 @@ class RowSteps {
   __device__ std::int32_t piece() const { return piece_; }
   // Of the source; may lie outside of it.
   __device__ std::int32_t row() const { return phase_ + (row_ - before_) * rows_.dilationHeight; }
-  // Of the gradient that meets this row at tap `tap`.
-  __device__ std::int32_t gradientRow(int tap) const { return row() + rows_.padTop - tap * rows_.dilationHeight; }
-  __device__ bool hasGradientRow(int tap) const { return static_cast<std::uint32_t>(gradientRow(tap)) < static_cast<std::uint32_t>(rows_.outHeight); }
+  // Of the gradient that meets this row at its first tap; those of the others came before.
+  __device__ std::int32_t gradientRow() const { return row() + rows_.padTop; }
+  __device__ bool hasGradientRow() const { return static_cast<std::uint32_t>(gradientRow()) < static_cast<std::uint32_t>(rows_.outHeight); }
 
   __device__ void advance() {
     if (before_ > 0) {

@@ -66,7 +66,7 @@ class RowLoader {
     column_ = static_cast<int>(piece) - rows_.padLeft + thread_ / packs;
     source_ = ofSource_ + ((image * rows_.height + at.row()) * rows_.width + column_) * rows_.inChannels + thread_ % packs * elements;
     present_ = rows_.outWidth - static_cast<int>(piece) - gradientPixel();
-    gradient_ = ofGradient_ + ((image * rows_.outHeight + at.gradientRow(0)) * rows_.outWidth + piece + gradientPixel()) * rows_.outChannels +
+    gradient_ = ofGradient_ + ((image * rows_.outHeight + at.gradientRow()) * rows_.outWidth + piece + gradientPixel()) * rows_.outChannels +
                 gradientChannel();
   }
 
@@ -91,7 +91,7 @@ class RowLoader {
   // A tile of bf16 has a pixel's channels in each row, as memory has, one of float32 a channel's
   // pixels: a thread turns four by four of them.
   __device__ void loadGradient(const RowSteps& at, std::byte* tile, Coming<T>& coming) const {
-    const int present = at.hasGradientRow(0) ? present_ : 0;
+    const int present = at.hasGradientRow() ? present_ : 0;
     if constexpr (turns) {
 #pragma unroll
       for (int k = 0; k < 4; ++k)
