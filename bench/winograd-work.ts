@@ -3,7 +3,7 @@
  * vector operations of transforms as native/src/cpu/winograd_loops.cpp has them, an addition,
  * product or multiply-add each one.
  */
-import { isConvolution, type Kernel } from '../staging'
+import { isConvolution, type ConvolutionKernel, type Kernel } from '../staging'
 import { isTransformed, layouts, tileOf, type LargestTile } from '../staging/kernels/layout'
 import { largestTile } from '../staging/kernels/winograd-products'
 
@@ -56,11 +56,18 @@ export const transformOperations = (kernel: Kernel): number => {
   const { window, result, gradient, taps, tapGradients } = transforms[largest]
   /** As if all were whole. */
   const tiles = (batch: number, height: number, width: number): number => (batch * height * width) / largest ** 2
+  /** Where it transforms its weights itself. */
+  const ofStored = ({ inChannels, outChannels, weightLayout }: ConvolutionKernel): number =>
+    isTransformed(layouts[weightLayout]!) ? 0 : inChannels * outChannels * taps
   switch (kernel.kind) {
-    case 'convolutionForward':
-      return tiles(kernel.batch, kernel.outHeight, kernel.outWidth) * (kernel.inChannels * window + kernel.outChannels * result)
-    case 'convolutionBackwardData':
-      return tiles(kernel.batch, kernel.inHeight, kernel.inWidth) * (kernel.outChannels * window + kernel.inChannels * result)
+    case 'convolutionForward': {
+      const { batch, outHeight, outWidth, inChannels, outChannels } = kernel
+      return tiles(batch, outHeight, outWidth) * (inChannels * window + outChannels * result) + ofStored(kernel)
+    }
+    case 'convolutionBackwardData': {
+      const { batch, inHeight, inWidth, inChannels, outChannels } = kernel
+      return tiles(batch, inHeight, inWidth) * (outChannels * window + inChannels * result) + ofStored(kernel)
+    }
     case 'convolutionBackwardWeights': {
       const { batch, outHeight, outWidth, inChannels, outChannels } = kernel
       const ofTiles = tiles(batch, outHeight, outWidth) * (inChannels * window + outChannels * gradient)

@@ -67,6 +67,7 @@ const makeModel = (device: NativeDevice, precision: CpuPrecision, instructionSet
       (shape) => keyOfKernel(byWinograd(shape)),
       (shape) => E.isRight(scratchAnswer(byWinograd(shape)))
     ),
+    winogradOfStored: memoize(keyOfKernel, (kernel) => E.isRight(scratchAnswer(kernel))),
     normaliseOnLoad: memoize(
       (shape) => keyOfKernel(probeConvolution(shape, shape.sourceLayout)),
       (shape) => normalisedProbes(shape, layouts.weightLayouts(shape)).every((kernel) => E.isRight(scratchAnswer(kernel)))

@@ -272,9 +272,16 @@ void testCompiledByLibrary(Devices& devices) {
 // Rounds of its own: a Winograd result differs by about 1e-6 of its norm.
 constexpr double winogradTolerance = 1e-5;
 
+// Of 4 results along an axis.
+std::int64_t winogradTiles(std::int64_t extent, std::int64_t dilation) {
+  std::int64_t tiles = 0;
+  for (std::int64_t first = 0; first < std::min(extent, dilation); ++first) tiles += ((extent - first + dilation - 1) / dilation + 3) / 4;
+  return tiles;
+}
+
 void testWinograd(Devices& devices, Devices& otherThreads) {
   const auto plain = Layout::plain, blocked = devices.cpu->activationLayout(64, false);
-  const std::int64_t in = 16 * pick<std::int64_t>({1, 1, 2, 3, 5, 9}), out = 16 * pick<std::int64_t>({1, 1, 2, 4, 5});
+  const std::int64_t in = 16 * pick<std::int64_t>({1, 1, 2, 3, 5, 9}), out = 16 * pick<std::int64_t>({1, 1, 2, 4, 5, 9});
   const auto axis = [] {
     const std::int64_t dilation = pick<std::int64_t>({1, 1, 1, 2, 3, 12}), before = draw(0, 2 * dilation), after = draw(0, 2 * dilation);
     const std::int64_t size = std::max<std::int64_t>(2 * dilation + 1 - before - after, draw(1, pick<std::int64_t>({4, 12, 60})));
@@ -325,6 +332,26 @@ void testWinograd(Devices& devices, Devices& otherThreads) {
   const Kernel data = test.kernel(KernelKind::convolutionBackwardData, blocked, blocked, backwardLayout, 1);
   runTwice(data, {blockedDy.operand(), toLayout(stored, read, backwardLayout).operand(), {}}, 2, foundDx);
   expectClose(data, "sourceGradient", foundDx, reordered(*devices.reference, source, dx, plain, blocked), winogradTolerance);
+
+  // By weights as they are stored, where so few tiles read so many.
+  const auto runFew = [&](KernelKind kind, std::vector<Operand> operands, std::size_t written, const Shape& made, const Buffer& expected) {
+    const Kernel kernel = test.kernel(kind, blocked, blocked, read, 1);
+    const bool isForward = kind == KernelKind::convolutionForward;
+    const std::int64_t tiles = winogradTiles(made.height, rows.dilation) * winogradTiles(made.width, columns.dilation) * made.batch;
+    const bool fits = tiles <= 96 && 36 * in * out >= 1 << 18 && (isForward ? out : in) > 64;
+    try {
+      devices.cpu->scratchBytes(kernel);
+      if (!fits) fail(kernel, "it should be refused");
+    } catch (const Failure&) {
+      if (fits) fail(kernel, "it should not be refused");
+      return;
+    }
+    Buffer found(made.elements(blocked) * sizeof(float));
+    runTwice(kernel, operands, written, found);
+    expectClose(kernel, "result", found, reordered(*devices.reference, made, expected, plain, blocked), winogradTolerance);
+  };
+  runFew(KernelKind::convolutionForward, {blockedX.operand(), stored.operand(), someBias, {}}, 3, destination, y);
+  runFew(KernelKind::convolutionBackwardData, {blockedDy.operand(), stored.operand(), {}}, 2, source, dx);
 
   // In slices of channels of the result, image by image: the same bits.
   const auto runSlice = [&](KernelKind kind, Layout layout, const Buffer& whole) {

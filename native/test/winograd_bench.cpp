@@ -2,7 +2,6 @@
 // [channels extent [outChannels [dilation]]]. Without a shape: VGG's at 1024 x 1024 and tiles of
 // them. Rates count the multiplications and additions of the direct sum.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -93,7 +92,7 @@ void compare(Device& device, std::int64_t in, std::int64_t out, std::int64_t ext
     side("direct", direct);
     for (std::size_t c = 1; c < contenders.size(); ++c) {
       const Contender& winograd = contenders[c];
-      side(contenders.size() == 2 ? "winograd" : c == 1 ? "F(4x4)" : "F(6x6)", winograd);
+      side(contenders.size() == 2 ? "winograd" : c == 1 ? "F(4x4)" : c == 2 ? "F(6x6)" : "of stored", winograd);
       std::printf("  ratio %.2f (%.2f)  scratch %5.1f MB", direct.least / winograd.least, direct.minProcessor / winograd.minProcessor,
                   1e-6 * static_cast<double>(winograd.scratch));
     }
@@ -111,10 +110,22 @@ void compare(Device& device, std::int64_t in, std::int64_t out, std::int64_t ext
   const auto gradientBy = [&](double algorithm) {
     return contender(convolution(gradient, layouts.forward, algorithm), {x, y, weights(layouts.forward), bias});
   };
-  race("forward", std::array{forwardBy(layouts.forward, 0), forwardBy(Layout::winogradForward, 1), forwardBy(Layout::winograd6Forward, 1)});
-  race("backward data",
-       std::array{dataBy(layouts.backwardData, 0), dataBy(Layout::winogradBackward, 1), dataBy(Layout::winograd6Backward, 1)});
-  race("backward weights", std::array{gradientBy(0), gradientBy(1)});
+  const auto together = [](auto... each) {
+    std::vector<Contender> all;
+    (all.push_back(std::move(each)), ...);
+    return all;
+  };
+  auto forwards = together(forwardBy(layouts.forward, 0), forwardBy(Layout::winogradForward, 1), forwardBy(Layout::winograd6Forward, 1));
+  auto backwards = together(dataBy(layouts.backwardData, 0), dataBy(Layout::winogradBackward, 1), dataBy(Layout::winograd6Backward, 1));
+  try {
+    forwards.push_back(forwardBy(layouts.stored, 1));
+    backwards.push_back(dataBy(layouts.stored, 1));
+  } catch (const Failure&) {
+    // Weights as they are stored are read where tiles are few alone.
+  }
+  race("forward", std::move(forwards));
+  race("backward data", std::move(backwards));
+  race("backward weights", together(gradientBy(0), gradientBy(1)));
   const auto reorder = [&](Layout to) {
     return Contender{device.compile({KernelKind::reorderWeights, {o, i, 3, 3, 1, code(layouts.forward), code(to)}}),
                      {weights(layouts.forward), weights(to)}};

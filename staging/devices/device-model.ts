@@ -58,6 +58,12 @@ export interface DeviceModel {
    */
   readonly winograd: (convolution: ConvolutionDimensions) => boolean
   /**
+   * Tells whether the device has this kernel by Winograd with weights as they are stored, which it
+   * transforms itself: so few tiles read them that no copy pays. If it has, it has it of less of
+   * the image too. None where absent.
+   */
+  readonly winogradOfStored?: (kernel: ConvolutionKernel) => boolean
+  /**
    * Tells whether the device has this convolution, of 1x1 kernels with a stride of 1, as one that
    * normalises what it reads (staging/kernels/families/normalised-convolution.ts).
    */

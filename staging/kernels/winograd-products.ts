@@ -68,13 +68,14 @@ export const tileProducts = ({ batch, height, width, dilation }: Results, larges
 }
 
 /**
- * The whole tiles that a kernel by Winograd works by: its weights are transformed for them, or a
- * gradient of weights takes those by which an image has fewer products
- * (native/src/cpu/winograd.cpp).
+ * The whole tiles that a kernel by Winograd works by: its weights are transformed for them, or it
+ * takes the smaller ones where it transforms them itself; a gradient of weights takes those by
+ * which an image has fewer products (native/src/cpu/winograd.cpp).
  */
 export const largestTile = (k: ConvolutionKernel): LargestTile => {
   const layout = layouts[k.weightLayout]!
   if (isTransformed(layout)) return tileOf(layout)
+  if (k.kind !== 'convolutionBackwardWeights') return 4
   const image = { ...resultsOf(k), batch: 1 }
   return tileProducts(image, 6) < tileProducts(image, 4) ? 6 : 4
 }

@@ -1,5 +1,5 @@
 import { operations } from '../../dsl/internal'
-import { activationElements, layouts, weightElements, type LargestTile, type Layout } from './layout'
+import { activationElements, isTransformed, layouts, weightElements, type LargestTile, type Layout } from './layout'
 import type { ConvolutionKernel, Kernel, KernelOf } from './kernels'
 import { stepNumbers } from '../pointwise/encode'
 import { largestTile, winogradProducts } from './winograd-products'
@@ -39,6 +39,12 @@ type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardW
  */
 const withTransforms: { readonly [L in LargestTile]: number } = { 4: 4 / 2.8, 6: 81 / 16 / 3.2 }
 
+/**
+ * What a kernel takes that transforms its weights itself, a pair of channels: operations of as many
+ * vectors, each as a product (native/src/cpu/winograd_loops.cpp).
+ */
+const flopsOfTaps = 2 * 81
+
 /** As products of matrices (Chetlur 2014) whose rows are pixels, or a weight's outputs. */
 const productsOf: { readonly [P in ConvolutionKernel['kind']]: (k: Convolution) => Products } = {
   convolutionForward: (k) => ({
@@ -69,10 +75,11 @@ const convolution = (k: ConvolutionKernel): Work => {
   )
   const outputs = k.batch * k.outChannels * k.outHeight * k.outWidth
   const largest = k.algorithm === 1 ? largestTile(k) : undefined
+  const transformsTaps = k.kind !== 'convolutionBackwardWeights' && !isTransformed(decodeLayout(k.weightLayout))
   return {
     flops:
       largest !== undefined
-        ? 2 * k.inChannels * k.outChannels * winogradProducts(k, largest) * withTransforms[largest]
+        ? k.inChannels * k.outChannels * (2 * winogradProducts(k, largest) * withTransforms[largest] + (transformsTaps ? flopsOfTaps : 0))
         : 2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth,
     products: productsOf[k.kind](k),
     elements: k.batch * k.inChannels * k.inHeight * k.inWidth + weights + outputs

@@ -2,7 +2,7 @@ import { toWindow, type ArgsOf } from '../../dsl/internal'
 import { imageAccess, type AccessMap } from '../graph/access'
 import type { Node } from '../graph/graph'
 import type { DeviceModel } from '../devices/device-model'
-import { layoutCode, transformedFor, type LargestTile, type Layout } from '../kernels/layout'
+import { layoutCode, transformedFor, type LargestTile, type Layout, type TransformedLayouts } from '../kernels/layout'
 import { chooseTile } from '../kernels/winograd-products'
 import type { ConvolutionKernel, Kernel } from '../kernels/kernels'
 import { algorithmWithin, scratchFor } from '../lowering/scope/workspace'
@@ -40,11 +40,17 @@ export const windowAccess = (args: ArgsOf<'conv2d' | 'maxPool2d' | 'avgPool2d'>)
 export const productsPerOutput = ({ parameters }: Pick<Node, 'parameters'>): number =>
   parameters[0]!.shape.slice(1).reduce((product, extent) => product * extent, 1)
 
+/** A convolution, and as much of the tiles that it reads and writes as its kernels' fields say. */
+type Geometry = Parameters<typeof windowFields>[1] & {
+  readonly node: Pick<NodeFor<'conv2d'>, 'args'>
+  readonly destination: { readonly layout: Layout }
+}
+
 /**
  * What is spread comes last: V8 is a hundred times slower the other way round, and plans are made
  * of a million of these.
  */
-const fields = (step: OpStep<NodeFor<'conv2d'>>, sourceLayout: Layout, weightLayout: Layout, algorithm: number) => ({
+const fields = (step: Geometry, sourceLayout: Layout, weightLayout: Layout, algorithm: number) => ({
   outChannels: step.node.args.out,
   groups: step.node.args.groups ?? 1,
   sourceLayout: layoutCode(sourceLayout),
@@ -103,7 +109,7 @@ const backwardData = (scope: TileScope, step: ConvolutionStep, gradients: StepGr
   const { weight } = requireParameters(step.parameters)
   const [result, destination] = [gradients.source, gradients.destination!]
   const transformed = scope.winograd.get(weight)
-  const layout = transformed === undefined ? weight.backwardLayout : weight.transformed!.backward
+  const layout = transformed?.backward.layout ?? weight.backwardLayout
   const kernel = chooseKernel(scope, transformed !== undefined, (algorithm) => ({
     kind: 'convolutionBackwardData' as const,
     ...fields(step, result.layout, layout, algorithm)
@@ -130,13 +136,15 @@ const backwardData = (scope: TileScope, step: ConvolutionStep, gradients: StepGr
             })
         )
     }
+  const copiedBytes =
+    transformed?.backward.copiedBytes ?? ((): number => (scope.sharesCopies ? 0 : copyBytes(scope, weight, weight.backwardLayout)))
   return {
-    bytes: () => (scope.sharesCopies ? 0 : copyBytes(scope, weight, layout)) + (scope.device.scratchBytes(kernel) ?? 0),
+    bytes: () => copiedBytes() + (scope.device.scratchBytes(kernel) ?? 0),
     isSecond: false,
     launch: () =>
       scope.builder.launch<'convolutionBackwardData'>(kernel, {
         destinationGradient: destination.address,
-        weights: transformed?.backward() ?? gradients.backwardWeights(),
+        weights: transformed?.backward.weights() ?? gradients.backwardWeights(),
         sourceGradient: result.address,
         scratch: scratchFor(scope, kernel)
       })
@@ -157,6 +165,29 @@ const winogradTiles = (
   return [precision === 'float32' ? 4 : chosen(output), chosen(input)]
 }
 
+/** The directions of a whole convolution that the device has by Winograd of weights as stored. */
+const storedForWinograd = (
+  { winogradOfStored, activationLayout }: DeviceModel,
+  { args, input, output }: Pick<NodeFor<'conv2d'>, 'args' | 'input' | 'output'>,
+  sourceLayout: Layout,
+  stored: Layout
+): readonly (keyof TransformedLayouts)[] => {
+  if (winogradOfStored === undefined) return []
+  const { top, bottom, left, right } = toWindow(args).padding
+  const whole: Geometry = {
+    node: { args },
+    source: { extents: input },
+    destination: { extents: output, layout: activationLayout(args.out, false) },
+    rows: { padBefore: top, padAfter: bottom },
+    columns: { padBefore: left, padAfter: right }
+  }
+  const ofWhole = fields(whole, sourceLayout, stored, 1)
+  return [
+    ...(winogradOfStored({ kind: 'convolutionForward', slope: 1, ...ofWhole }) ? (['forward'] as const) : []),
+    ...(winogradOfStored({ kind: 'convolutionBackwardData', ...ofWhole }) ? (['backward'] as const) : [])
+  ]
+}
+
 /** Convolution by windows, with groups and dilation; by Winograd where a plan says so. */
 export const conv2d: OpLowering<'conv2d'> = {
   access: windowAccess,
@@ -169,9 +200,12 @@ export const conv2d: OpLowering<'conv2d'> = {
     const { out, groups = 1 } = args
     const shape = { inChannels: input[1], outChannels: out, groups, kernel, stride, dilation, padding, sourceLayout }
     const isPointwise = kernel[0] * kernel[1] * stride[0] * stride[1] === 1 && groups === 1 && top + bottom + left + right === 0
+    const layouts = device.weightLayouts(shape)
+    const byWinograd = device.winograd(shape)
     return {
-      ...device.weightLayouts(shape),
-      transformed: device.winograd(shape) ? transformedFor(...winogradTiles(device, { args, input, output })) : undefined,
+      ...layouts,
+      transformed: byWinograd ? transformedFor(...winogradTiles(device, { args, input, output })) : undefined,
+      storedForWinograd: byWinograd ? storedForWinograd(device, { args, input, output }, sourceLayout, layouts.stored) : [],
       normalisable: isPointwise && device.normaliseOnLoad(shape),
       groups
     }
@@ -185,7 +219,7 @@ export const conv2d: OpLowering<'conv2d'> = {
     if (step.normaliser !== undefined) return normalisedForward(scope, step, step.normaliser)
     const { weight, bias } = requireParameters(step.parameters)
     const transformed = scope.winograd.get(weight)
-    const layout = transformed === undefined ? weight.forwardLayout : weight.transformed!.forward
+    const layout = transformed?.forward.layout ?? weight.forwardLayout
     const kernel = chooseKernel(scope, transformed !== undefined, (algorithm) => ({
       kind: 'convolutionForward' as const,
       slope: step.slope,
@@ -210,7 +244,7 @@ export const conv2d: OpLowering<'conv2d'> = {
       )
     scope.builder.launch<'convolutionForward'>(kernel, {
       source: step.source.address,
-      weights: transformed?.forward() ?? weightsIn(scope, weight, weight.forwardLayout),
+      weights: transformed?.forward.weights() ?? weightsIn(scope, weight, weight.forwardLayout),
       bias: biases,
       destination: step.destination.address,
       scratch: scratchFor(scope, kernel)

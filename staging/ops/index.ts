@@ -79,6 +79,7 @@ const plainWeights: WeightForms = {
   forward: 'plain',
   backwardData: 'plain',
   transformed: undefined,
+  storedForWinograd: [],
   normalisable: false,
   groups: 1
 }

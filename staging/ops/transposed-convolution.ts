@@ -69,7 +69,15 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
       sourceLayout
     })
     const { stored, forward, backwardData } = layouts
-    return { stored, forward: backwardData, backwardData: forward, transformed: undefined, normalisable: false, groups }
+    return {
+      stored,
+      forward: backwardData,
+      backwardData: forward,
+      transformed: undefined,
+      storedForWinograd: [],
+      normalisable: false,
+      groups
+    }
   },
   backwardReadsStored: true,
   saves: { input: 'for-weights-alone' },

@@ -1,6 +1,6 @@
 import type { DeviceModel } from '../devices/device-model'
 import type { StepGraph } from '../graph/step-graph'
-import { untiled, type Span } from '../graph/span'
+import { tileCount, untiled, type Span } from '../graph/span'
 import { segmentTimer } from '../lowering/cost/segment-times'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
@@ -31,11 +31,16 @@ export const allOnLoad = (graph: StepGraph, device: DeviceModel): ((span: Span) 
 
 /** What a segment decides of a variant. */
 export const decidedBy = (
-  { onLoadAgain, normaliseOnLoad, normalisations: _, ...variant }: Variant,
-  recompute: boolean
-): Pick<Segment, Exclude<keyof Variant, 'onLoadAgain' | 'normalisations'>> => {
+  { onLoadAgain, normaliseOnLoad, normalisations: _, winogradInTiles, winograd, ...variant }: Variant,
+  { recompute, grid }: Pick<Segment, 'recompute' | 'grid'>
+): Pick<Segment, Exclude<keyof Variant, 'onLoadAgain' | 'normalisations' | 'winogradInTiles'>> => {
   const onLoad = (recompute ? onLoadAgain : normaliseOnLoad) ?? normaliseOnLoad ?? []
-  return onLoad.length === 0 ? variant : { ...variant, normaliseOnLoad: onLoad }
+  const byWinograd = tileCount(grid) > 1 ? (winogradInTiles ?? winograd) : winograd
+  return {
+    ...(byWinograd !== undefined && byWinograd.length > 0 && { winograd: byWinograd }),
+    ...variant,
+    ...(onLoad.length > 0 && { normaliseOnLoad: onLoad })
+  }
 }
 
 /**

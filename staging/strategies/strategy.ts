@@ -12,6 +12,11 @@ import type { StrategyName } from '../../dsl'
 /** How the convolutions of a segment are computed. */
 export interface Variant extends Pick<Segment, 'winograd' | 'slicedWinograd' | 'normaliseOnLoad' | 'workspace'> {
   /**
+   * In place of `winograd` in tiles: the others gain by it only where their weights are read as
+   * they are stored.
+   */
+  readonly winogradInTiles?: readonly number[]
+  /**
    * In place of `normaliseOnLoad` where forward runs again: what is normalised on load need not be
    * normalised once more for backward.
    */

@@ -29,7 +29,7 @@ export const findLastVariant = (device: DeviceModel, variants: () => Variants, o
 export const withVariants = (variants: Variants, segments: Segmentation): readonly Segmentation[] =>
   variants({ from: 0, to: segments[segments.length - 1]!.to }).map((variant) =>
     segments.map((segment): Segment => {
-      const { winograd = [], slicedWinograd = [], normaliseOnLoad = [], workspace } = decidedBy(variant, segment.recompute)
+      const { winograd = [], slicedWinograd = [], normaliseOnLoad = [], workspace } = decidedBy(variant, segment)
       const [inside, sliced, loading] = [winograd, slicedWinograd, normaliseOnLoad].map((positions) =>
         positions.filter((position) => segment.from <= position && position < segment.to)
       )

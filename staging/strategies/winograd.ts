@@ -11,7 +11,7 @@ import { createPool } from '../lowering/ir/builder'
 import { transformablePositions } from '../lowering/segment/winograd'
 import { segmentTiling, type SegmentTiling } from '../graph/tiling'
 import { untiled, type Span } from '../graph/span'
-import { memoize } from '../memoize'
+import { lazy, memoize } from '../memoize'
 import type { Variant, Variants } from './strategy'
 
 /** Nanoseconds where forward runs once, and where it runs again for backward. */
@@ -30,6 +30,10 @@ interface Gain {
   readonly sliced: Pair | undefined
   /** Whether slices are no slower than the whole, and so what `winograd` and `bytes` are of. */
   readonly isAlwaysSliced: boolean
+  /** Whether nothing but tiles transforms its weights beforehand. */
+  readonly isOfStored: boolean
+  /** Whether it gains where they are. */
+  readonly isForTiles: boolean
 }
 
 /**
@@ -67,9 +71,10 @@ const computesAll = ({ nodes }: Graph, tiling: SegmentTiling, positions: readonl
     })
   )
 
+const directions = ['forward', 'backward'] as const
+
 /** As many slices as forward or backward has the more. */
-const countSlices = (weight: ParameterTensor): number =>
-  Math.max(...(['forward', 'backward'] as const).map((direction) => channelSlices(weight, direction).length))
+const countSlices = (weight: ParameterTensor): number => Math.max(...directions.map((direction) => channelSlices(weight, direction).length))
 
 /** Whether so many slices leave much memory of what a convolution takes, with few launches. */
 const mayPay = (scope: ModelScope, slices: number, position: number, bytes: number): boolean => {
@@ -79,29 +84,45 @@ const mayPay = (scope: ModelScope, slices: number, position: number, bytes: numb
 }
 
 const findGains = (graph: StepGraph, device: DeviceModel, timer: ReturnType<typeof segmentTimer>): readonly Gain[] => {
+  const transforming = lazy(() => segmentTimer(graph, { ...device, winogradOfStored: () => false }))
   const scope = createModelScope(graph, device, createPool())
   return transformablePositions(scope).flatMap((position): readonly Gain[] => {
     const weight = scope.parameters[position]!.weight!
     const timesOf = createPairs(timer, graph.nodes.length, position)
     const [direct, whole] = [timesOf({}), timesOf({ winograd: [position] })]
     if (!isFaster(whole, direct)) return []
-    const { shape, groups } = weight
+    const { shape, groups, storedForWinograd } = weight
     const elements = weightElements(weight.transformed!.forward, shape as readonly [number, number, number, number], groups)
+    const isOfStored = storedForWinograd.length === directions.length
     const [bytes, slices] = [scope.parameterBytes * elements, countSlices(weight)]
-    const times = mayPay(scope, slices, position, bytes) ? timesOf({ winograd: [position], slicedWinograd: [position] }) : undefined
+    const times =
+      !isOfStored && mayPay(scope, slices, position, bytes) ? timesOf({ winograd: [position], slicedWinograd: [position] }) : undefined
     const sliced = times !== undefined && isFaster(times, direct) ? times : undefined
-    if (sliced === undefined || isFaster(whole, sliced))
-      return [{ position, bytes, direct, winograd: whole, sliced, isAlwaysSliced: false }]
-    return [{ position, bytes: bytes / slices, direct, winograd: sliced, sliced, isAlwaysSliced: true }]
+    const isForTiles =
+      storedForWinograd.length === 0 ||
+      sliced !== undefined ||
+      isFaster(createPairs(transforming(), graph.nodes.length, position)({ winograd: [position] }), direct)
+    const gain = { position, direct, sliced, isOfStored, isForTiles }
+    if (sliced === undefined || isFaster(whole, sliced)) return [{ ...gain, bytes, winograd: whole, isAlwaysSliced: false }]
+    return [{ ...gain, bytes: bytes / slices, winograd: sliced, isAlwaysSliced: true }]
   })
 }
 
 const positionsOf = (gains: readonly Gain[]): readonly number[] => gains.map(({ position }) => position)
 
-/** Those in slices that some condition holds for. */
-const byWinograd = (gains: readonly Gain[], isSliced: (gain: Gain) => boolean): Variant => {
+/**
+ * Those whose transformed weights take less than so many bytes, those in slices that some condition
+ * holds for.
+ */
+const byWinograd = (all: readonly Gain[], mostBytes: number, isSliced: (gain: Gain) => boolean): Variant => {
+  const gains = all.filter(({ bytes, isOfStored }) => isOfStored || bytes < mostBytes)
   const slicedWinograd = positionsOf(gains.filter(isSliced))
-  return { winograd: positionsOf(gains), ...(slicedWinograd.length > 0 && { slicedWinograd }) }
+  const inTiles = gains.filter(({ bytes, isForTiles }) => isForTiles && bytes < mostBytes)
+  return {
+    winograd: positionsOf(gains),
+    ...(inTiles.length < gains.length && { winogradInTiles: positionsOf(inTiles) }),
+    ...(slicedWinograd.length > 0 && { slicedWinograd })
+  }
 }
 
 /**
@@ -126,13 +147,17 @@ export const winogradVariants = (graph: StepGraph, device: DeviceModel, timer: R
     const inside = gains.filter(({ position }) => from <= position && position < to)
     if (inside.length === 0) return [{}]
     const largest = Math.max(...inside.map(({ bytes }) => bytes))
-    const lists = [inside, ...shares.map((share) => inside.filter(({ bytes }) => bytes < share * largest))]
-    const [all, ...smaller] = lists
-      .filter((list, index) => list.length > 0 && list.length !== lists[index - 1]?.length)
-      .map((list) => byWinograd(list, ({ isAlwaysSliced }) => isAlwaysSliced))
+    const limited = [Infinity, ...shares.map((share) => share * largest)].map((most) =>
+      byWinograd(inside, most, ({ isAlwaysSliced }) => isAlwaysSliced)
+    )
+    const [all, ...smaller] = limited.filter(
+      ({ winograd }, index) => winograd!.length > 0 && winograd!.length !== limited[index - 1]?.winograd!.length
+    )
     const maySlice = inside.some(({ sliced, isAlwaysSliced }) => sliced !== undefined && !isAlwaysSliced)
     const sliced =
-      maySlice && isFasterInSlices(inside, new Set(smaller[0]?.winograd)) ? [byWinograd(inside, (gain) => gain.sliced !== undefined)] : []
+      maySlice && isFasterInSlices(inside, new Set(smaller[0]?.winograd))
+        ? [byWinograd(inside, Infinity, (gain) => gain.sliced !== undefined)]
+        : []
     const different = [all!, ...sliced, ...smaller]
     const tiling = segmentTiling(graph, { from, to }, untiled)
     if (tiling === undefined || computesAll(graph, tiling, positionsOf(inside))) return [...different, {}]

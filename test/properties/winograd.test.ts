@@ -4,6 +4,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { buildGraph, isConvolution, layoutCode, strategyNames, verify, type Segment, type Staged } from '../../staging'
+import { isTransformed, layouts } from '../../staging/kernels/layout'
 import { gradients, outputs, stageFor, type Execution } from '../golden/execute'
 import { drawsOf, type Draw } from '../staging/random-nets'
 import { randomSegments } from '../staging/random-segments'
@@ -16,12 +17,12 @@ import { assertPeakTouched } from './touched-peak'
  * 3 x 3 convolutions of whole blocks of channels after one of 3 channels, some dilated, whose
  * padding differs from side to side.
  */
-const convolutions = (draw: Draw, maxDilation: number): readonly dsl.AnyLayer[] =>
+const convolutions = (draw: Draw, maxDilation: number, wide: boolean): readonly dsl.AnyLayer[] =>
   Array.from({ length: draw(2, 4) }, () => {
     const [rows, columns] = maxDilation === 1 ? [1, 1] : [draw(1, maxDilation), draw(1, maxDilation)]
     return [
       dsl.conv2d({
-        out: 16 * (draw(0, 2) === 0 ? draw(5, 9) : draw(1, 5)),
+        out: 16 * (wide || draw(0, 2) === 0 ? draw(5, 9) : draw(1, 5)),
         k: 3,
         d: [rows, columns],
         p: [rows - draw(0, 1), rows - draw(0, 1), columns - draw(0, 1), columns - draw(0, 1)],
@@ -31,10 +32,13 @@ const convolutions = (draw: Draw, maxDilation: number): readonly dsl.AnyLayer[] 
     ]
   }).flat()
 
-const randomExecution = (seed: number, { extents = [12, 28] as readonly [number, number], maxDilation = 3 } = {}) => {
+const randomExecution = (seed: number, { extents = [12, 28] as readonly [number, number], maxDilation = 3, wide = false } = {}) => {
   const draw = drawsOf(seed)
   const input = [draw(1, 2), 3, draw(...extents), draw(...extents)] as const
-  const model: dsl.Model = { name: 'convolutions', layers: [...convolutions(draw, maxDilation), dsl.globalAvgPool, dsl.meanSquaredError] }
+  const model: dsl.Model = {
+    name: 'convolutions',
+    layers: [...convolutions(draw, maxDilation, wide), dsl.globalAvgPool, dsl.meanSquaredError]
+  }
   const graph = must(buildGraph(model, input))
   const values = (shape: readonly number[]): Float64Array =>
     Float64Array.from({ length: shape.reduce((all, extent) => all * extent, 1) }, () => draw(-1000, 1000) / 1000)
@@ -83,12 +87,22 @@ const runs = propertyRuns(15, 5)
 const winogradKinds = ({ program }: Staged): readonly string[] =>
   program.kernels.filter(isConvolution).flatMap(({ kind, algorithm }) => (algorithm === 1 ? [kind] : []))
 
+/** Whether a kernel of few tiles transforms its weights itself, in an order of its own. */
+const readsStored = ({ program }: Staged): boolean =>
+  program.kernels.some(
+    (kernel) =>
+      isConvolution(kernel) &&
+      kernel.algorithm === 1 &&
+      kernel.kind !== 'convolutionBackwardWeights' &&
+      !isTransformed(layouts[kernel.weightLayout]!)
+  )
+
 test('random convolutions, sizes and grids: gradients by Winograd are those of the reference device, up to rounding', async () => {
-  let large = 0
+  let [large, stored] = [0, 0]
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
       // Of small images no gradient of inputs is by tiles of 6x6 results.
-      const { execution, plans } = randomExecution(seed, seed % 3 === 0 ? { extents: [60, 90] } : {})
+      const { execution, plans } = randomExecution(seed, seed % 3 === 0 ? { extents: [60, 90] } : { wide: seed % 3 === 1 })
       const exact = await gradients({ ...execution, device: 'reference', strategy: 'plain' })
       for (const segments of plans) {
         const found = await gradients({ ...execution, segments })
@@ -102,17 +116,19 @@ test('random convolutions, sizes and grids: gradients by Winograd are those of t
         for (const kind of ['convolutionForward', 'convolutionBackwardData', 'convolutionBackwardWeights'])
           assert.ok(kinds.includes(kind), `${kind} is not by Winograd`)
         const ofLarge = layoutCode('winograd6Backward')
+        stored += Number(readsStored(found.staged))
         large += Number(found.staged.program.kernels.some((kernel) => isConvolution(kernel) && kernel.weightLayout === ofLarge))
       }
     }),
-    // Two values that rectifiers read are 3e-6 and 4e-6 from 0.
-    { ...runs, examples: [[1574888513], [3]] }
+    // Two values that rectifiers read are 3e-6 and 4e-6 from 0; the other two have what is counted.
+    { ...runs, examples: [[1574888513], [3], [1], [9]] }
   )
   assert.ok(large > 0, 'no gradient by tiles of 6x6 results')
+  assert.ok(stored > 0, 'no weights are read as they are stored')
 })
 
-test('random plans in slices of channels: the bits of the same plan without slices, accepted by the verifier', async () => {
-  let [sliced, less] = [0, 0]
+test('random plans in slices of channels: the bits of the same plan without slices, where that transforms all weights beforehand, accepted by the verifier', async () => {
+  let [sliced, less, equal] = [0, 0, 0]
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
       const { execution, plans, inSlices } = randomExecution(seed)
@@ -122,7 +138,10 @@ test('random plans in slices of channels: the bits of the same plan without slic
         const { program } = found.staged
         const verified = verify(program)
         assert.ok(isRight(verified), JSON.stringify(verified))
-        assert.equal(found.tensors, whole.tensors, 'other bits in slices')
+        if (!readsStored(whole.staged)) {
+          assert.equal(found.tensors, whole.tensors, 'other bits in slices')
+          equal++
+        }
         assertPeakTouched(program, found.measuredPeakBytes)
         sliced += Number(program.kernels.some(({ kind }) => kind === 'sliceWeights'))
         less += Number(program.peakBytes < whole.staged.program.peakBytes)
@@ -130,7 +149,7 @@ test('random plans in slices of channels: the bits of the same plan without slic
     }),
     runs
   )
-  assert.ok(sliced > 5 && less > 0, `${sliced} plans in slices, ${less} in less memory`)
+  assert.ok(sliced > 5 && less > 0 && equal > 5, `${sliced} plans in slices, ${less} in less memory, ${equal} of the same bits`)
 })
 
 test('what strategies choose within budgets: accepted by the verifier, the same gradients, the predicted peak; with exact kernels never Winograd', async () => {

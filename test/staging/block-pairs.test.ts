@@ -30,7 +30,7 @@ const boundsOf = (draw: Draw, graph: StepGraph, precision: 'float32' | 'bf16', c
     const to = draw(0, 3) === 0 ? ops : draw(from + 1, ops)
     const recompute = to < ops && draw(0, 1) === 1
     const variants = search.variants({ from, to })
-    const decided = decidedBy(variants[draw(0, variants.length - 1)]!, recompute)
+    const decided = decidedBy(variants[draw(0, variants.length - 1)]!, { recompute, grid: untiled })
     const again: Pick<Segment, 'rematerialize'> = recompute && draw(0, 1) === 1 ? { rematerialize: true } : {}
     const segment: Segment = { ...{ from, to, recompute, grid: untiled, reorder: 'once' }, ...decided, ...again }
     const [exact, addedBytes] = [search.estimate(segment)!, pairs.addedBytes(segment)]

@@ -5,7 +5,8 @@ export const winogradDevice = (precision: 'float32' | 'bf16'): DeviceModel => ({
   ...referenceModel('float32'),
   precision,
   weightLayouts: () => ({ stored: 'plain', forward: 'plain', backwardData: 'ohwi' }),
-  winograd: ({ kernel, stride, groups }) => kernel[0] * kernel[1] === 9 && stride[0] * stride[1] === 1 && groups === 1
+  winograd: ({ kernel, stride, groups }) => kernel[0] * kernel[1] === 9 && stride[0] * stride[1] === 1 && groups === 1,
+  winogradOfStored: ({ kind, inChannels, outChannels }) => (kind === 'convolutionForward' ? outChannels : inChannels) % 2 === 1
 })
 
 /** With and without state of the optimizer, accumulation and frozen layers; and no update. */

@@ -1,10 +1,9 @@
 #include "winograd.hpp"
 
-#include "channel_squares.hpp"
 #include "parallel.hpp"
-#include "winograd_correlation.hpp"
+#include "winograd_few_tiles.hpp"
 #include "winograd_gradient.hpp"
-#include "winograd_vectors.hpp"
+#include "winograd_taps.hpp"
 
 namespace tilefold::cpu {
 namespace {
@@ -49,9 +48,11 @@ Gradient<Width, Largest> gradientOf(const Convolution& c) {
   return {sourceOf<Width>(c), destination, windowsOf(c), gridOf(c, destination, Largest), weightStrides(c)};
 }
 
+bool readsStored(const Convolution& c) { return !layoutInfo(c.weightLayout).transformed(); }
+
 // The whole tiles that a kernel works by.
 std::int64_t largestOf(KernelKind kind, const Convolution& c) {
-  if (kind != KernelKind::convolutionBackwardWeights) return largestOf(c.weightLayout);
+  if (kind != KernelKind::convolutionBackwardWeights) return readsStored(c) ? 4 : largestOf(c.weightLayout);
   const Planes<16> destination = destinationOf<16>(c);
   return gridOf(c, destination, 6).products() < gridOf(c, destination, 4).products() ? 6 : 4;
 }
@@ -78,56 +79,15 @@ auto withTiles(std::int64_t largest, const Use& use) {
   });
 }
 
+// Whether weights that lie as they are stored may be read, transformed part by part.
+bool readsFewTiles(KernelKind kind, const Convolution& c) {
+  return wholeBlocks(c.weightLayout, machineBlock()) &&
+         withWidth([&](auto width) { return hasFewTiles(correlationOf<width, 4>(kind, c)); });
+}
+
 void require(bool holds, const std::string& what) {
   if (!holds) throw Failure("algorithm 1 (Winograd) of this device needs " + what);
 }
-
-// Squares of pairs of channels: operand channel by operand channel, the result's lie together.
-template <int Width>
-class TapReader {
- public:
-  TapReader(const float* weights, const WeightStrides& strides, bool forward)
-      : weights_(weights),
-        tapStride_(strides.tapStride),
-        result_(forward ? strides.out : strides.in),
-        operand_(forward ? strides.in : strides.out),
-        forward_(forward) {}
-
-  // [tap][Width] of every operand channel, `step` floats apart; backward, the taps go back.
-  void read(std::int64_t operandBlock, std::int64_t resultBlock, float* vectors, std::int64_t step) const {
-    if (!isSquare()) return readEach(operandBlock, resultBlock, vectors, step);
-    const float* first = weights_ + operand_(operandBlock * Width) + result_(resultBlock * Width);
-    forWidth<Width>([=]() TILEFOLD_INLINED {
-      for (std::int64_t tap = 0; tap < taps; ++tap) {
-        float* to = vectors + placeOf(tap) * Width;
-        if (result_.inner == 1)
-          copySquareRows<Width>(first + tap * tapStride_, to, step);
-        else
-          transposeSquareRows<Width>(first + tap * tapStride_, to, step);
-      }
-    });
-  }
-
- private:
-  std::int64_t placeOf(std::int64_t tap) const { return forward_ ? tap : taps - 1 - tap; }
-  // Whether the channels of both blocks lie together.
-  bool isSquare() const {
-    return result_.block == Width && operand_.block == Width && result_.inner * operand_.inner == Width &&
-           (result_.inner == 1 || operand_.inner == 1);
-  }
-  void readEach(std::int64_t operandBlock, std::int64_t resultBlock, float* vectors, std::int64_t step) const {
-    for (std::int64_t channel = 0; channel < Width; ++channel)
-      for (std::int64_t lane = 0; lane < Width; ++lane) {
-        const float* from = weights_ + operand_(operandBlock * Width + channel) + result_(resultBlock * Width + lane);
-        for (std::int64_t tap = 0; tap < taps; ++tap) vectors[channel * step + placeOf(tap) * Width + lane] = from[tap * tapStride_];
-      }
-  }
-
-  const float* weights_;
-  std::int64_t tapStride_;
-  BlockedAxis result_, operand_;
-  bool forward_;
-};
 
 // A whole block of channels begins `first` floats into the weights.
 template <int Width, int Largest>
@@ -158,17 +118,18 @@ void requireWinograd(KernelKind kind, const Convolution& c) {
   require(c.inChannels % 16 == 0 && c.outChannels % 16 == 0, "channels that are multiples of 16");
   require(std::max(c.padTop, c.padBottom) <= 2 * c.dilationHeight && std::max(c.padLeft, c.padRight) <= 2 * c.dilationWidth,
           "padding of at most twice the dilation");
-  const Layout blocked = blockedLayout();
-  require(c.sourceLayout == blocked && c.destinationLayout == blocked, std::string("activations in layout ") + layoutInfo(blocked).name);
-  if (kind == KernelKind::convolutionForward)
-    require(isForward(c.weightLayout), "weights in layout winogradForward or winograd6Forward");
-  else if (kind == KernelKind::convolutionBackwardData)
-    require(layoutInfo(c.weightLayout).transformed() && !isForward(c.weightLayout),
-            "weights in layout winogradBackward or winograd6Backward");
-  else
-    require(wholeBlocks(c.weightLayout, machineBlock()), "a weight gradient that is plain or in the blocks of the activations");
   // Transformed weights, and so the scratch of at most 96 tiles, are counted without overflow.
   checkedMultiply(weightElements(Layout::winograd6Forward, c.outChannels, c.inChannels, 3, 3, 1), 1024);
+  const Layout blocked = blockedLayout();
+  require(c.sourceLayout == blocked && c.destinationLayout == blocked, std::string("activations in layout ") + layoutInfo(blocked).name);
+  if (kind == KernelKind::convolutionBackwardWeights)
+    require(wholeBlocks(c.weightLayout, machineBlock()), "a weight gradient that is plain or in the blocks of the activations");
+  else if (readsStored(c))
+    require(readsFewTiles(kind, c), "at most 96 tiles and many channels where weights are not transformed");
+  else if (kind == KernelKind::convolutionForward)
+    require(isForward(c.weightLayout), "weights in layout winogradForward or winograd6Forward");
+  else
+    require(!isForward(c.weightLayout), "weights in layout winogradBackward or winograd6Backward");
 }
 
 std::size_t winogradScratchBytes(KernelKind kind, const Convolution& c, int threads) {
@@ -176,7 +137,10 @@ std::size_t winogradScratchBytes(KernelKind kind, const Convolution& c, int thre
   return withTiles(largestOf(kind, c), [&](auto width, auto largest) {
     if (kind == KernelKind::convolutionBackwardWeights)
       return static_cast<std::size_t>(gradientScratchBytes(gradientOf<width, largest>(c), threads));
-    return static_cast<std::size_t>(correlationScratchFloats(correlationOf<width, largest>(kind, c), threads)) * sizeof(float);
+    const auto correlation = correlationOf<width, largest>(kind, c);
+    if constexpr (largest == 4)
+      if (readsStored(c)) return static_cast<std::size_t>(fewTilesScratchFloats(correlation, threads)) * sizeof(float);
+    return static_cast<std::size_t>(correlationScratchFloats(correlation, threads)) * sizeof(float);
   });
 }
 
@@ -192,12 +156,21 @@ Launch compileWinograd(KernelKind kind, const Convolution& c, int threads) {
              operands[4].address});
       };
     const bool forward = kind == KernelKind::convolutionForward;
-    return [=, correlation = correlationOf<width, largest>(kind, c)](const std::vector<Operand>& operands, const StepParameters&) {
-      correlate<decltype(width)::value, decltype(largest)::value, T>(
-          correlation, threads,
-          {elements<const T>(operands, 0), elements<const float>(operands, 1), forward ? elements<const float>(operands, 2) : nullptr,
-           elements<T>(operands, forward ? 3 : 2), elements(operands, forward ? 4 : 3), static_cast<float>(c.slope)});
+    const auto operandsOf = [=](const std::vector<Operand>& operands) {
+      return CorrelationOperands<T>{elements<const T>(operands, 0),
+                                    elements<const float>(operands, 1),
+                                    forward ? elements<const float>(operands, 2) : nullptr,
+                                    elements<T>(operands, forward ? 3 : 2),
+                                    elements(operands, forward ? 4 : 3),
+                                    static_cast<float>(c.slope)};
     };
+    const auto correlation = correlationOf<width, largest>(kind, c);
+    if constexpr (largest == 4)
+      if (readsStored(c))
+        return [=, strides = weightStrides(c)](const std::vector<Operand>& operands, const StepParameters&) {
+          correlateFewTiles(correlation, strides, forward, threads, operandsOf(operands));
+        };
+    return [=](const std::vector<Operand>& operands, const StepParameters&) { correlate(correlation, threads, operandsOf(operands)); };
   });
 }
 

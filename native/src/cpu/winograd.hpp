@@ -3,7 +3,8 @@
 // results go in blocks whose transforms stay in the cache, so scratch is a few MB a thread whatever
 // the image's size; weights are transformed beforehand, by reorderWeights to the layout
 // winogradForward or winogradBackward of F(4x4, 3x3), winograd6Forward or winograd6Backward of the
-// other. Gradients of weights take the tiles that have the fewer products.
+// other, or, where few tiles read many, as they are stored, by a kernel of F(4x4, 3x3) itself.
+// Gradients of weights take the tiles that have the fewer products.
 #pragma once
 #include "launch.hpp"
 #include "strides.hpp"

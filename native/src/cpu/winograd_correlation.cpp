@@ -1,8 +1,8 @@
 #include "winograd_correlation.hpp"
 
 #include "parallel.hpp"
-#include "streaming.hpp"
 #include "winograd_ahead.hpp"
+#include "winograd_store.hpp"
 
 namespace tilefold::cpu::winograd {
 namespace {
@@ -48,27 +48,6 @@ Transformed<Width, Largest> productTiles(const Correlation<Width, Largest>& c, c
   return {blocking.tiles(), std::min(maxVectors<Width>, c.result.blocks())};
 }
 
-// Past the caches where `streams`.
-template <int Width, int Largest, class T>
-void storeTile(const Planes<Width>& planes, T* plane, const Place& place, const TileSize& size, const Dilation& dilation,
-               const float* products, std::int64_t positionStride, const Finish& finish, bool streams) {
-  const PixelGrid<T> pixels{plane + place.y * planes.rowStride() + place.x * Width, dilation.rows * planes.rowStride(),
-                            dilation.columns * Width};
-  const std::int64_t rows = std::min(size.rows, ceilDivide(planes.height - place.y, dilation.rows));
-  const std::int64_t columns = std::min(size.columns, ceilDivide(planes.width - place.x, dilation.columns));
-  if (!streams && rows == size.rows && columns == size.columns)
-    return restoreTile<Width, Largest>(products, positionStride, finish, size, pixels);
-  alignas(64) T whole[Largest * Largest * Width];
-  restoreTile<Width, Largest>(products, positionStride, finish, size, PixelGrid<T>{whole, Largest * Width, Width});
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const T* row = whole + i * Largest * Width;
-    if (streams)
-      stream(row, pixels(i, 0), static_cast<std::size_t>(columns * Width) * sizeof(T));
-    else
-      for (std::int64_t j = 0; j < columns; ++j) std::memcpy(static_cast<void*>(pixels(i, j)), row + j * Width, Width * sizeof(T));
-  }
-}
-
 // One chunk of the result's channels for a block of tiles.
 template <int Width, int Largest, class T>
 void produceChunk(const Correlation<Width, Largest>& c, const CorrelationOperands<T>& operands, const Block& tiles, std::int64_t chunk,
@@ -80,7 +59,7 @@ void produceChunk(const Correlation<Width, Largest>& c, const CorrelationOperand
     ahead.fetchPart();
     if (hasPosition<Largest>(tiles.size(), p))
       multiply<Width>({weights + p * c.operand.channels * vectors * Width, transformed + p * from.positionStride(),
-                       products + p * to.positionStride(), tiles.groups(), c.operand.blocks(), vectors});
+                       products + p * to.positionStride(), tiles.groups(), c.operand.blocks(), vectors, false});
   }
   constexpr float nothing[Width] = {};
   for (std::int64_t v = 0; v < vectors; ++v) {

@@ -77,12 +77,13 @@ void transformPixels(const PixelGrid<const T>& pixels, const TileSize& size, flo
 // Two rows of positions of all vectors: fewer lines are written on than all positions have, which
 // would drive each other out of the cache, since powers of two lie between them.
 template <int Width, int Largest, int One, int Other>
-TILEFOLD_INLINE void transformRowsOfTaps(const float* weights, std::int64_t count, float* transformed, std::int64_t positionStride) {
-  for (std::int64_t k = 0; k < count; ++k, weights += taps * Width) {
+TILEFOLD_INLINE void transformRowsOfTaps(const float* weights, const TapStrides& strides, std::int64_t count, float* toOne, float* toOther,
+                                         std::int64_t positionStride, std::int64_t step) {
+  for (std::int64_t k = 0; k < count; ++k, weights += strides.vector, toOne += step, toOther += step) {
     Vector<Width> one[3], other[3];
     forConstants<0, 3>([&](auto j) TILEFOLD_INLINED {
-      const Vector<Width> column[3] = {at<Width>(weights + j * Width), at<Width>(weights + (3 + j) * Width),
-                                       at<Width>(weights + (6 + j) * Width)};
+      const Vector<Width> column[3] = {at<Width>(weights + j * strides.tap), at<Width>(weights + (3 + j) * strides.tap),
+                                       at<Width>(weights + (6 + j) * strides.tap)};
       if constexpr (isFirstOfPair(One, window<Largest>)) {
         combinePair<TapsToPoints<Largest>, One, Other>(column, one[j], other[j]);
       } else {
@@ -90,14 +91,13 @@ TILEFOLD_INLINE void transformRowsOfTaps(const float* weights, std::int64_t coun
         other[j] = combine<WholeRow<TapsToPoints<Largest>, Other>>(column);
       }
     });
-    const auto alongRow = [&](const Vector<Width>(&row)[3], int i) TILEFOLD_INLINED {
-      float* to = transformed + i * window<Largest> * positionStride + k * Width;
+    const auto alongRow = [&](const Vector<Width>(&row)[3], float* to) TILEFOLD_INLINED {
       transformLine<Width, TapsToPoints<Largest>>([&](int j) TILEFOLD_INLINED { return row[j]; },
                                                   [&](int j, const Vector<Width>& value)
                                                       TILEFOLD_INLINED { put<Width>(to + j * positionStride, value); });
     };
-    alongRow(one, One);
-    alongRow(other, Other);
+    alongRow(one, toOne);
+    alongRow(other, toOther);
   }
 }
 
@@ -129,12 +129,29 @@ template <int Width, int Largest>
 void transformTaps(const float* weights, std::int64_t count, float* transformed, std::int64_t positionStride) {
   forWidth<Width>(
       [](auto weights, auto count, auto transformed, auto positionStride) TILEFOLD_INLINED {
-        transformRowsOfTaps<Width, Largest, 0, Largest + 1>(weights, count, transformed, positionStride);
-        forConstants<0, Largest / 2>([&](auto pair) TILEFOLD_INLINED {
-          transformRowsOfTaps<Width, Largest, 2 * pair + 1, 2 * pair + 2>(weights, count, transformed, positionStride);
+        forConstants<0, rowPairs<Largest>>([&](auto pair) TILEFOLD_INLINED {
+          constexpr RowPair rows = rowPairAt<Largest>(pair);
+          const std::int64_t rowStride = window<Largest> * positionStride;
+          transformRowsOfTaps<Width, Largest, rows.one, rows.other>(weights, {taps * Width, Width}, count,
+                                                                    transformed + rows.one * rowStride,
+                                                                    transformed + rows.other * rowStride, positionStride, Width);
         });
       },
       weights, count, transformed, positionStride);
+}
+
+template <int Width, int Largest>
+void transformTapRows(std::int64_t pair, const float* weights, const TapStrides& strides, std::int64_t count, float* transformed,
+                      std::int64_t positionStride, std::int64_t step) {
+  forWidth<Width>(
+      [](auto pair, auto weights, auto strides, auto count, auto transformed, auto positionStride, auto step) TILEFOLD_INLINED {
+        withConstant<0, rowPairs<Largest> - 1>(pair, [=](auto constant) TILEFOLD_INLINED {
+          constexpr RowPair rows = rowPairAt<Largest>(decltype(constant)::value);
+          transformRowsOfTaps<Width, Largest, rows.one, rows.other>(weights, strides, count, transformed,
+                                                                    transformed + window<Largest> * positionStride, positionStride, step);
+        });
+      },
+      pair, weights, strides, count, transformed, positionStride, step);
 }
 
 template <int Width, int Largest, class T>
@@ -186,6 +203,7 @@ void restoreTaps(const float* products, std::int64_t positionStride, T* sums, st
   TILEFOLD_INSTANTIATE_PIXELS(Width, Largest, float)                                             \
   TILEFOLD_INSTANTIATE_PIXELS(Width, Largest, Bfloat16)                                          \
   template void transformTaps<Width, Largest>(const float*, std::int64_t, float*, std::int64_t); \
+  template void transformTapRows<Width, Largest>(std::int64_t, const float*, const TapStrides&, std::int64_t, float*, std::int64_t, std::int64_t); \
   template void restoreTaps<Width, Largest>(const float*, std::int64_t, double*, std::int64_t);  \
   template void restoreTaps<Width, Largest>(const float*, std::int64_t, float*, std::int64_t);
 TILEFOLD_INSTANTIATE(8, 4)

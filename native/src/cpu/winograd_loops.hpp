@@ -53,6 +53,25 @@ void transformGradient(const PixelGrid<const T>& pixels, const TileSize& size, f
 // `count` times 9 taps, a vector each; at a position they lie one after the other.
 template <int Width, int Largest>
 void transformTaps(const float* weights, std::int64_t count, float* transformed, std::int64_t positionStride);
+// Two rows of positions, which are made together: of the first pair the first row and the last.
+template <int Largest>
+constexpr std::int64_t rowPairs = window<Largest> / 2;
+struct RowPair {
+  std::int64_t one, other;
+};
+template <int Largest>
+constexpr RowPair rowPairAt(std::int64_t pair) {
+  return pair == 0 ? RowPair{0, window<Largest> - 1} : RowPair{2 * pair - 1, 2 * pair};
+}
+// Floats from a vector to the next one, and from its tap to the next.
+struct TapStrides {
+  std::int64_t vector, tap;
+};
+// Of transformTaps' positions those of two rows: one row's, then the other's, where the vectors lie
+// `step` floats apart.
+template <int Width, int Largest>
+void transformTapRows(std::int64_t pair, const float* weights, const TapStrides& strides, std::int64_t count, float* transformed,
+                      std::int64_t positionStride, std::int64_t step);
 
 struct Finish {
   const float* start;  // `Width` floats that each pixel begins with: the bias
@@ -69,12 +88,13 @@ void restoreTaps(const float* products, std::int64_t positionStride, T* sums, st
 
 // At one position: result[tile][vector][Width] = sum over channels c of operand(tile, c) *
 // weights[c][vector][Width]. Operands are in groups of 6 tiles: [group][channel block][tile of
-// group][Width].
+// group][Width]. Added to what is there if it `adds`; the sum is formed first.
 struct Product {
   const float *weights, *operand;
   float* result;
   std::int64_t groups, blocks;
   std::int64_t vectors;  // 1 .. maxVectors
+  bool adds;
 };
 template <int Width>
 void multiply(const Product& product);

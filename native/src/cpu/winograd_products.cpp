@@ -8,23 +8,34 @@
 namespace tilefold::cpu::winograd {
 namespace {
 
+// Channels whose products are summed by themselves: sums of more lose digits.
+constexpr std::int64_t sumChannels = 256;
+
 template <int Width, int Vectors>
 TILEFOLD_INLINE void multiplyBy(const Product& product) {
+  constexpr std::int64_t sumBlocks = sumChannels / Width;
   const float* operand = product.operand;
   float* result = product.result;
   for (std::int64_t group = 0; group < product.groups; ++group, result += groupTiles * Vectors * Width) {
-    Vector<Width> sums[groupTiles][Vectors] = {};
     const float* weights = product.weights;
-    for (std::int64_t block = 0; block < product.blocks; ++block, operand += groupFloats<Width>)
-      for (int channel = 0; channel < Width; ++channel, weights += Vectors * Width) {
-        Vector<Width> row[Vectors];
-        for (int v = 0; v < Vectors; ++v) row[v] = loadOnce<Width>(weights + v * Width);
+    for (std::int64_t first = 0; first < product.blocks; first += sumBlocks) {
+      Vector<Width> sums[groupTiles][Vectors] = {};
+      const std::int64_t end = std::min(first + sumBlocks, product.blocks);
+      for (std::int64_t block = first; block < end; ++block, operand += groupFloats<Width>)
+        for (int channel = 0; channel < Width; ++channel, weights += Vectors * Width) {
+          Vector<Width> row[Vectors];
+          for (int v = 0; v < Vectors; ++v) row[v] = loadOnce<Width>(weights + v * Width);
 #pragma GCC unroll 6
-        for (int tile = 0; tile < groupTiles; ++tile)
-          for (int v = 0; v < Vectors; ++v) sums[tile][v] += operand[tile * Width + channel] * row[v];
-      }
-    for (int tile = 0; tile < groupTiles; ++tile)
-      for (int v = 0; v < Vectors; ++v) put<Width>(result + (tile * Vectors + v) * Width, sums[tile][v]);
+          for (int tile = 0; tile < groupTiles; ++tile)
+            for (int v = 0; v < Vectors; ++v) sums[tile][v] += operand[tile * Width + channel] * row[v];
+        }
+      const bool adds = product.adds || first > 0;
+      for (int tile = 0; tile < groupTiles; ++tile)
+        for (int v = 0; v < Vectors; ++v) {
+          float* to = result + (tile * Vectors + v) * Width;
+          put<Width>(to, adds ? at<Width>(to) + sums[tile][v] : sums[tile][v]);
+        }
+    }
   }
 }
 

@@ -47,7 +47,7 @@ class Extents {
   }
   // Those by Winograd are parameters.
   OperandExtent weights(const Convolution& c) const {
-    return layoutInfo(c.weightLayout).transformed() ? parameters(weightCount(c)) : elements(weightCount(c));
+    return c.algorithm == winogradAlgorithm ? parameters(weightCount(c)) : elements(weightCount(c));
   }
   OperandExtent weightGradient(const Convolution& c) const { return parameters(weightCount(c)); }
   OperandExtent weights(const WeightReorder& r, Layout layout) const { return parameters(weightCount(r, layout)); }

@@ -19,7 +19,7 @@ export const structuralIds = (scope: ModelScope): ((span: Span) => number) => {
     const ofParameters = [weight, bias].map(
       (one) =>
         one && [
-          ...[one.shape, one.layout, one.forwardLayout, one.backwardLayout, one.transformed, one.normalisable],
+          ...[one.shape, one.layout, one.forwardLayout, one.backwardLayout, one.transformed, one.storedForWinograd, one.normalisable],
           ...[one.learning !== undefined, one.gradient !== undefined]
         ]
     )

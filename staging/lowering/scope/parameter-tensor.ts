@@ -27,6 +27,8 @@ export interface ParameterTensor {
    * device also has by it.
    */
   readonly transformed: TransformedLayouts | undefined
+  /** The directions in which Winograd reads them as they are stored where nothing is tiled. */
+  readonly storedForWinograd: readonly (keyof TransformedLayouts)[]
   /**
    * True if they are the weights of a convolution that the device also has as one that normalises
    * what it reads.

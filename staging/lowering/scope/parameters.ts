@@ -22,6 +22,8 @@ import { copyElements } from './copies'
 export interface WeightForms extends WeightLayouts {
   /** As what Winograd reads them; undefined where the device may not transform them for it. */
   readonly transformed: TransformedLayouts | undefined
+  /** The directions in which Winograd reads them as they are stored where nothing is tiled. */
+  readonly storedForWinograd: readonly (keyof TransformedLayouts)[]
   /** Whether the device has the convolution as one that normalises what it reads. */
   readonly normalisable: boolean
   /** Groups of channels, each with weights of its own. */
@@ -36,7 +38,7 @@ const roundUp = (count: number, multiple: number): number => Math.ceil(count / m
  */
 export const parameterTensors = (
   node: Node,
-  { stored, forward, backwardData, transformed, normalisable, groups }: WeightForms,
+  { stored, forward, backwardData, transformed, storedForWinograd, normalisable, groups }: WeightForms,
   { graph: { objective }, builder, parameterBytes }: Pick<ModelScope, 'graph' | 'builder' | 'parameterBytes'>
 ): NodeParameters | undefined => {
   if (node.parameters.length === 0) return undefined
@@ -64,6 +66,7 @@ export const parameterTensors = (
       elements,
       updatedElements,
       transformed: isWeight ? transformed : undefined,
+      storedForWinograd: isWeight ? storedForWinograd : [],
       normalisable: isWeight && normalisable,
       learning,
       // Slices of weights are gathered as those of gradients are.

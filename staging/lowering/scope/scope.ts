@@ -56,8 +56,15 @@ export interface ModelScope {
 export const wantsGradient = ({ requiresGrad }: Pick<ModelScope, 'requiresGrad'>, { from, to }: Span): boolean =>
   requiresGrad.slice(from + 1, to + 1).some((wanted) => wanted)
 
-/** Weights transformed for Winograd, each asked for just before it is read. */
-type WinogradWeights = { readonly [D in keyof TransformedLayouts]: () => UnplacedOperand } & {
+/** What Winograd reads in a direction: weights, asked for just before, and their layout. */
+interface WeightsForWinograd {
+  readonly layout: Layout
+  readonly weights: () => UnplacedOperand
+  /** Bytes of a copy that is made of them then. */
+  readonly copiedBytes: () => number
+}
+
+type WinogradWeights = { readonly [D in keyof TransformedLayouts]: WeightsForWinograd } & {
   /** Whether what has more channels than a slice is made slice by slice (./weight-slices.ts). */
   readonly inSlices: boolean
 }

@@ -1,8 +1,10 @@
-import { type Segment } from '../../plans/plan'
+import { tileCount } from '../../graph/span'
 import type { TransformedLayouts } from '../../kernels/layout'
+import { type Segment } from '../../plans/plan'
+import { arenaOperand } from '../ir/builder'
 import type { ModelScope, SegmentScope } from '../scope/scope'
 import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
-import { sharesCopies, weightsIn } from '../scope/parameters'
+import { copyBytes, sharesCopies, weightsIn } from '../scope/parameters'
 import { hasSlices } from '../scope/weight-slices'
 
 /** Positions of the convolutions that the device also has by Winograd. */
@@ -17,8 +19,20 @@ export const winogradWeights = ({ parameters }: Pick<ModelScope, 'parameters'>, 
 export type SharedTransforms = { readonly [D in keyof TransformedLayouts]: readonly (NodeParameters | undefined)[] }
 
 /**
+ * Whether a convolution by Winograd reads its weights as they are stored: nothing is tiled, and a
+ * plan does not ask for slices.
+ */
+export const readsStored = (
+  { storedForWinograd }: Pick<ParameterTensor, 'storedForWinograd'>,
+  direction: keyof TransformedLayouts,
+  segment: Pick<Segment, 'grid'>,
+  inSlices: boolean
+): boolean => !inSlices && storedForWinograd.includes(direction) && tileCount(segment.grid) === 1
+
+/**
  * Transformed weights of a segment's convolutions by Winograd: made here, before the tiles, for the
- * layers in `shared`; else, in slices, and in a segment without tiles, just before they are read.
+ * layers in `shared`; else, in slices, and in a segment without tiles, just before they are read,
+ * unless they are read as they are stored.
  */
 export const transformWeights = (
   scope: Pick<SegmentScope, 'parameters' | 'builder' | 'activationBytes' | 'parameterBytes' | 'castWeights'>,
@@ -38,7 +52,13 @@ export const transformWeights = (
         both?.weight !== undefined && isShared(both.weight) ? [[both.weight, make(both.weight)] as const] : []
       )
     )
-    return (weight: ParameterTensor) => () => made.get(weight) ?? make(weight)
+    return (weight: ParameterTensor) => {
+      if (readsStored(weight, direction, segment, sliced.has(weight)))
+        return { layout: weight.layout, weights: () => arenaOperand(weight.buffer), copiedBytes: () => 0 }
+      const layout = weight.transformed![direction]
+      const copiedBytes = (): number => (once ? 0 : copyBytes(scope, weight, layout))
+      return { layout, weights: () => made.get(weight) ?? make(weight), copiedBytes }
+    }
   }
   const [forward, backward] = [towards('forward'), towards('backward')]
   return new Map(

@@ -40,7 +40,7 @@ export const leastKeptOption = (
   const isLast = span.to === graph.nodes.length
   const variant = lastVariant(span)
   const optionIn = (decided: Pick<Segment, 'grid' | 'recompute' | 'reorder'>) =>
-    optionOf({ ...span, ...decided, ...decidedBy(variant, decided.recompute) })
+    optionOf({ ...span, ...decided, ...decidedBy(variant, decided) })
   const leastTiled = lazy(() => {
     const { before, after, through } = isFrozen(span) ? { before: 0, after: 0, through: 0 } : gradients(span)
     return before + after + through + leastWeights(span, variant).tiled

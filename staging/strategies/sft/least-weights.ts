@@ -29,20 +29,24 @@ export const leastWeights = (scope: ModelScope): ((span: Span, variant: Variant)
       isKept: own.some(({ gradient }) => gradient !== undefined),
       direct: isRead ? alignUp(copyBytes(scope, weight, weight.backwardLayout)) : 0,
       winograd: isRead && weight.transformed !== undefined ? alignUp(copyBytes(scope, weight, weight.transformed.backward)) : 0,
+      readsStored: weight?.storedForWinograd.includes('backward') === true,
       slice: isRead && weight.transformed !== undefined ? alignUp(sliceElements(weight, 'backward') * parameterBytes) : 0
     }
   })
-  return ({ from, to }, { winograd = [], slicedWinograd = [] }) => {
-    const [chosen, sliced] = [new Set(winograd), new Set(slicedWinograd)]
+  return ({ from, to }, { winograd = [], winogradInTiles = winograd, slicedWinograd = [] }) => {
+    const [chosen, inTiles, sliced] = [winograd, winogradInTiles, slicedWinograd].map((positions) => new Set(positions))
     let [sums, copies, whole, own, beside] = [0, 0, 0, 0, 0]
     for (let position = from; position < to; position++) {
-      const { gradients, isKept, direct, winograd: transformed, slice } = layers[position]!
-      const copy = sliced.has(position) ? slice : chosen.has(position) ? transformed : direct
+      const { gradients, isKept, direct, winograd: transformed, readsStored, slice } = layers[position]!
+      const copyBy = (byWinograd: ReadonlySet<number>): number =>
+        sliced!.has(position) ? slice : byWinograd.has(position) ? transformed : direct
+      const copy = copyBy(inTiles!)
       const sum = isKept ? 0 : gradients
       sums += sum
       copies += copy
       own = Math.max(own, gradients)
-      whole = Math.max(whole, sum, copy)
+      const isCopied = sliced!.has(position) || !chosen!.has(position) || !readsStored
+      whole = Math.max(whole, sum, isCopied ? copyBy(chosen!) : 0)
       beside = Math.max(beside, gradients, copy)
     }
     return { whole, tiled: sums + beside, shared: sums + copies + own }

@@ -48,7 +48,8 @@ export const rematerializedWithin = (
     before += left
     return variantsOf(block).map((variant) =>
       lazy((): Block | undefined => {
-        const option = optionOf({ ...block, grid: untiled, recompute: true, reorder: 'once', ...decidedBy(variant, true) })
+        const whole = { grid: untiled, recompute: true }
+        const option = optionOf({ ...block, ...whole, reorder: 'once', ...decidedBy(variant, whole) })
         if (option === undefined) return undefined
         const { bytes, forwardNanoseconds } = estimate(option.segment)!
         return {

@@ -143,7 +143,7 @@ export const createSegmentOptions = (
     const loadings: readonly Pick<Segment, 'prefetch'>[] = loadsAhead ? [{ prefetch: true }, {}] : beside ? [{}, { prefetch: true }] : [{}]
     const segmentIn = (variant: Variant, grid: Grid, recompute: boolean): Segment => ({
       ...{ ...span, grid, recompute, reorder: 'once' },
-      ...decidedBy(variant, recompute)
+      ...decidedBy(variant, { recompute, grid })
     })
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => SegmentOption | undefined)[] =>
       variants.flatMap((variant) =>
@@ -282,8 +282,8 @@ export const createSegmentOptions = (
       const span = { from: positions[index]!, to }
       const least = optionsOf(span).minNanoseconds()
       const [fastest] = createVariants(span)
-      const forward =
-        estimate({ ...span, grid: untiled, recompute: true, reorder: 'once', ...decidedBy(fastest!, true) })?.forwardNanoseconds() ?? 0
+      const whole = { grid: untiled, recompute: true }
+      const forward = estimate({ ...span, ...whole, reorder: 'once', ...decidedBy(fastest!, whole) })?.forwardNanoseconds() ?? 0
       return { ...span, least: Number.isFinite(least) ? least : 0, forward }
     })
   )

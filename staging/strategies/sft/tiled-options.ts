@@ -43,7 +43,10 @@ export const fastestTiled = (segment: TiledSegment): FastestTiled => {
   /** By variant, then by what is decided. */
   const gridOptions = variants.map((variant) =>
     decisions.map((decided) =>
-      memoizeByNumber((index) => optionOf({ ...span, grid: grids()[index]!, recompute: true, ...decided, ...decidedBy(variant, true) }))
+      memoizeByNumber((index) => {
+        const tiled = { grid: grids()[index]!, recompute: true }
+        return optionOf({ ...span, ...tiled, ...decided, ...decidedBy(variant, tiled) })
+      })
     )
   )
   const fastestOf = (variant: number, decision: number, available: number, slowest: number): SegmentOption | undefined => {

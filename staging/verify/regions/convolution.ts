@@ -1,6 +1,6 @@
 import type { convolutionKernels } from '../../kernels/families/convolution'
 import type { KernelOf } from '../../kernels/kernels'
-import { isTransformed, layouts, weightElements } from '../../kernels/layout'
+import { layouts, weightElements } from '../../kernels/layout'
 import { contiguous, rest, tile, windowSource, windowDestination, type ByteRegion, type RegionRows } from './region'
 
 type Matrices = Record<'outChannels' | 'inChannels' | 'kernelHeight' | 'kernelWidth' | 'groups', number>
@@ -21,7 +21,7 @@ const weights = (
 const convolution = (k: Omit<KernelOf<'convolutionBackwardData'>, 'kind'>, e: number, p: number) => ({
   source: windowSource(k, k.sourceLayout, e),
   destination: windowDestination(k, k.outChannels, k.destinationLayout, e),
-  weights: weights(k, k.weightLayout, isTransformed(layouts[k.weightLayout] ?? 'plain') ? p : e),
+  weights: weights(k, k.weightLayout, k.algorithm === 1 ? p : e),
   weightGradient: weights(k, k.weightLayout, p),
   bias: contiguous(k.outChannels * p)
 })
