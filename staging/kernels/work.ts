@@ -40,10 +40,10 @@ type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardW
 const withTransforms: { readonly [L in LargestTile]: number } = { 4: 4 / 2.8, 6: 81 / 16 / 3.2 }
 
 /**
- * What a kernel takes that transforms its weights itself, a pair of channels: operations of as many
- * vectors, each as a product (native/src/cpu/winograd_loops.cpp).
+ * As long as so many operations of products takes the transform of a pair of channels' taps, where a
+ * kernel by Winograd does that itself (native/test/winograd_bench.cpp).
  */
-const flopsOfTaps = 2 * 81
+const flopsOfTaps = 600
 
 /** As products of matrices (Chetlur 2014) whose rows are pixels, or a weight's outputs. */
 const productsOf: { readonly [P in ConvolutionKernel['kind']]: (k: Convolution) => Products } = {
