@@ -40,8 +40,8 @@ type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardW
 const withTransforms: { readonly [L in LargestTile]: number } = { 4: 4 / 2.8, 6: 81 / 16 / 3.2 }
 
 /**
- * As long as so many operations of products takes the transform of a pair of channels' taps, where a
- * kernel by Winograd does that itself (native/test/winograd_bench.cpp).
+ * The transform of a pair of channels' taps takes as long as so many operations of products, where
+ * a kernel by Winograd does that itself (native/test/winograd_bench.cpp).
  */
 const flopsOfTaps = 600
 

@@ -1,14 +1,14 @@
-// Correlations of so few tiles that their weights are read once: as they are stored, and transformed
-// a part at a time, which a cache holds until it is multiplied. Transformed beforehand they would be
-// written to memory, four times as large, and read back.
+// Correlations of so few tiles that their weights are read once: as they are stored, and
+// transformed a part at a time, which a cache holds until it is multiplied. Transformed beforehand
+// they would be written to memory, four times as large, and read back.
 #pragma once
 #include "strides.hpp"
 #include "winograd_correlation.hpp"
 
 namespace tilefold::cpu::winograd {
 
-// Whether it has: at most 96 tiles, of more than one chunk of channels, whose transformed weights take a
-// megabyte or more.
+// Whether it has: at most 96 tiles, of more than one chunk of channels, whose transformed weights
+// take a megabyte or more.
 template <int Width, int Largest>
 bool hasFewTiles(const Correlation<Width, Largest>& c);
 
