@@ -3,7 +3,7 @@
  * vector operations of transforms as native/src/cpu/winograd_loops.cpp has them, an addition,
  * product or multiply-add each one.
  */
-import { isConvolution, type ConvolutionKernel, type Kernel } from '../staging'
+import { isConvolution, readsStoredWeights, type ConvolutionKernel, type Kernel } from '../staging'
 import { isTransformed, layouts, tileOf, type LargestTile } from '../staging/kernels/layout'
 import { largestTile } from '../staging/kernels/winograd-products'
 
@@ -57,8 +57,7 @@ export const transformOperations = (kernel: Kernel): number => {
   /** As if all were whole. */
   const tiles = (batch: number, height: number, width: number): number => (batch * height * width) / largest ** 2
   /** Where it transforms its weights itself. */
-  const ofStored = ({ inChannels, outChannels, weightLayout }: ConvolutionKernel): number =>
-    isTransformed(layouts[weightLayout]!) ? 0 : inChannels * outChannels * taps
+  const ofStored = (k: ConvolutionKernel): number => (readsStoredWeights(k) ? k.inChannels * k.outChannels * taps : 0)
   switch (kernel.kind) {
     case 'convolutionForward': {
       const { batch, outHeight, outWidth, inChannels, outChannels } = kernel

@@ -165,7 +165,8 @@ const computeCost = (timeOf: (segment: Segment) => SegmentTime, isLast: boolean,
   const again = segment.recompute && !isLast ? time({ grid: untiled, reorder: 'once' }) : whole
   const tiled = tileCount(segment.grid) > 1 ? time({}) : again
   const repeating = rematerialize === undefined ? 0 : time({ rematerialize }).all - tiled.all
-  const tiles = tiled.ofTiles - again.ofTiles
+  // Whole, a kernel by Winograd may transform the weights itself that tiles have a kernel for.
+  const tiles = Math.min(tiled.ofTiles - again.ofTiles, Math.max(0, tiled.all - again.all))
   const saving = segment.prefetch === true ? tiled.all - time({ prefetch: true }).all : 0
   return {
     segment,

@@ -65,6 +65,7 @@ export {
   type KernelOf
 } from './kernels/kernels'
 export { smallerKernel } from './kernels/smaller-kernel'
+export { asInTiles, readsStoredWeights } from './kernels/winograd-products'
 export { layoutCode, layouts, type Layout } from './kernels/layout'
 export { allocators, type AllocatorName } from './placement'
 export { maxLive, type Lifetime } from './placement/placement'

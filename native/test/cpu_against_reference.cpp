@@ -338,7 +338,7 @@ void testWinograd(Devices& devices, Devices& otherThreads) {
     const Kernel kernel = test.kernel(kind, blocked, blocked, read, 1);
     const bool isForward = kind == KernelKind::convolutionForward;
     const std::int64_t tiles = winogradTiles(made.height, rows.dilation) * winogradTiles(made.width, columns.dilation) * made.batch;
-    const bool fits = tiles <= 96 && 36 * in * out >= 1 << 18 && (isForward ? out : in) > 64;
+    const bool fits = tiles <= 96 && 36 * in * out >= 1 << 18 && (isForward ? out : in) > (blocked == Layout::nChw16c ? 64 : 16);
     try {
       devices.cpu->scratchBytes(kernel);
       if (!fits) fail(kernel, "it should be refused");

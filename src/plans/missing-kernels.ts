@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { isConvolution, smallerKernel } from '../../staging'
+import { asInTiles, isConvolution, smallerKernel } from '../../staging'
 import type { FindMissing } from './measure-kernels'
 import type { SetupGraph } from './plan-network'
 import type { RunnableSetup } from './setup'
@@ -61,7 +61,7 @@ export const missingSizesWithTiles =
         )
       ),
       E.map(([whole = [], direct = []]) => {
-        const tiles = [...whole, ...direct].filter(isConvolution).flatMap((kernel) => smallerKernel(kernel, tileShare) ?? [])
+        const tiles = [...whole, ...direct].filter(isConvolution).flatMap((kernel) => smallerKernel(asInTiles(kernel), tileShare) ?? [])
         return device.sample([...whole, ...tiles].flatMap((kernel) => algorithmVariants(device, kernel)))
       })
     )

@@ -1,4 +1,4 @@
-import { isTransformed, layouts, tileOf, weightElements, type LargestTile } from './layout'
+import { isTransformed, layoutCode, layouts, tileOf, transformedFor, weightElements, type LargestTile } from './layout'
 import type { ConvolutionKernel } from './kernels'
 
 /** How many tiles of so many results an axis has. */
@@ -87,6 +87,19 @@ const resultsOf = (k: ConvolutionKernel): Results => {
 
 /** Products of a pair of channels in a kernel by Winograd, which works by such tiles. */
 export const winogradProducts = (k: ConvolutionKernel, largest: LargestTile): number => tileProducts(resultsOf(k), largest)
+
+/**
+ * Tells whether a kernel by Winograd reads weights as they are stored: it transforms them itself.
+ */
+export const readsStoredWeights = (k: ConvolutionKernel): boolean =>
+  k.algorithm === 1 && k.kind !== 'convolutionBackwardWeights' && !isTransformed(layouts[k.weightLayout]!)
+
+/** The kernel as tiles run it: by Winograd its weights are transformed beforehand. */
+export const asInTiles = (k: ConvolutionKernel): ConvolutionKernel => {
+  if (!readsStoredWeights(k)) return k
+  const { forward, backward } = transformedFor(4, 4)
+  return { ...k, weightLayout: layoutCode(k.kind === 'convolutionForward' ? forward : backward) }
+}
 
 /** Transformed weights that are at most this share of activations take little time and memory. */
 const fewWeights = 1 / 4

@@ -1,8 +1,8 @@
 import { operations } from '../../dsl/internal'
-import { activationElements, isTransformed, layouts, weightElements, type LargestTile, type Layout } from './layout'
+import { activationElements, layouts, weightElements, type LargestTile, type Layout } from './layout'
 import type { ConvolutionKernel, Kernel, KernelOf } from './kernels'
 import { stepNumbers } from '../pointwise/encode'
-import { largestTile, winogradProducts } from './winograd-products'
+import { largestTile, readsStoredWeights, winogradProducts } from './winograd-products'
 
 /** Products of matrices, [rows, depth] by [depth, columns], so many of them. */
 export interface Products {
@@ -75,11 +75,12 @@ const convolution = (k: ConvolutionKernel): Work => {
   )
   const outputs = k.batch * k.outChannels * k.outHeight * k.outWidth
   const largest = k.algorithm === 1 ? largestTile(k) : undefined
-  const transformsTaps = k.kind !== 'convolutionBackwardWeights' && !isTransformed(decodeLayout(k.weightLayout))
   return {
     flops:
       largest !== undefined
-        ? k.inChannels * k.outChannels * (2 * winogradProducts(k, largest) * withTransforms[largest] + (transformsTaps ? flopsOfTaps : 0))
+        ? k.inChannels *
+          k.outChannels *
+          (2 * winogradProducts(k, largest) * withTransforms[largest] + (readsStoredWeights(k) ? flopsOfTaps : 0))
         : 2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth,
     products: productsOf[k.kind](k),
     elements: k.batch * k.inChannels * k.inHeight * k.inWidth + weights + outputs

@@ -60,12 +60,9 @@ const fields = (step: Geometry, sourceLayout: Layout, weightLayout: Layout, algo
   ...windowFields(toWindow(step.node.args), step)
 })
 
-/**
- * The kernel by Winograd, where the weights are transformed for it, or by the algorithm that the
- * workspace allows.
- */
-const chooseKernel = <K extends ConvolutionKernel>(scope: TileScope, isTransformed: boolean, kernelBy: (algorithm: number) => K): K => {
-  if (isTransformed) return kernelBy(1)
+/** The kernel by Winograd, where a plan says so, or by the algorithm that the workspace allows. */
+const chooseKernel = <K extends ConvolutionKernel>(scope: TileScope, isWinograd: boolean, kernelBy: (algorithm: number) => K): K => {
+  if (isWinograd) return kernelBy(1)
   const direct = kernelBy(0)
   const algorithm = algorithmWithin(scope, direct)
   return algorithm === 0 ? direct : kernelBy(algorithm)
@@ -108,15 +105,15 @@ const backwardData = (scope: TileScope, step: ConvolutionStep, gradients: StepGr
   if (gradients.source === undefined) return undefined
   const { weight } = requireParameters(step.parameters)
   const [result, destination] = [gradients.source, gradients.destination!]
-  const transformed = scope.winograd.get(weight)
-  const layout = transformed?.backward.layout ?? weight.backwardLayout
-  const kernel = chooseKernel(scope, transformed !== undefined, (algorithm) => ({
+  const byWinograd = scope.winograd.get(weight)
+  const layout = byWinograd?.backward.layout ?? weight.backwardLayout
+  const kernel = chooseKernel(scope, byWinograd !== undefined, (algorithm) => ({
     kind: 'convolutionBackwardData' as const,
     ...fields(step, result.layout, layout, algorithm)
   }))
   // The first to read the gradient of the output reads all of it (staging/verify/seeds.ts).
   const readsAll = gradients.weight !== noOperand || result.extents[0] === 1
-  if (transformed?.inSlices === true && readsAll && hasSlices(weight, 'backward'))
+  if (byWinograd?.inSlices === true && readsAll && hasSlices(weight, 'backward'))
     return {
       bytes: () => sliceElements(weight, 'backward') * scope.parameterBytes,
       isSecond: result.extents[0] > 1,
@@ -137,14 +134,14 @@ const backwardData = (scope: TileScope, step: ConvolutionStep, gradients: StepGr
         )
     }
   const copiedBytes =
-    transformed?.backward.copiedBytes ?? ((): number => (scope.sharesCopies ? 0 : copyBytes(scope, weight, weight.backwardLayout)))
+    byWinograd?.backward.copiedBytes ?? ((): number => (scope.sharesCopies ? 0 : copyBytes(scope, weight, weight.backwardLayout)))
   return {
     bytes: () => copiedBytes() + (scope.device.scratchBytes(kernel) ?? 0),
     isSecond: false,
     launch: () =>
       scope.builder.launch<'convolutionBackwardData'>(kernel, {
         destinationGradient: destination.address,
-        weights: transformed?.backward.weights() ?? gradients.backwardWeights(),
+        weights: byWinograd?.backward.weights() ?? gradients.backwardWeights(),
         sourceGradient: result.address,
         scratch: scratchFor(scope, kernel)
       })
@@ -218,15 +215,15 @@ export const conv2d: OpLowering<'conv2d'> = {
   forward: (scope, step) => {
     if (step.normaliser !== undefined) return normalisedForward(scope, step, step.normaliser)
     const { weight, bias } = requireParameters(step.parameters)
-    const transformed = scope.winograd.get(weight)
-    const layout = transformed?.forward.layout ?? weight.forwardLayout
-    const kernel = chooseKernel(scope, transformed !== undefined, (algorithm) => ({
+    const byWinograd = scope.winograd.get(weight)
+    const layout = byWinograd?.forward.layout ?? weight.forwardLayout
+    const kernel = chooseKernel(scope, byWinograd !== undefined, (algorithm) => ({
       kind: 'convolutionForward' as const,
       slope: step.slope,
       ...fields(step, step.source.layout, layout, algorithm)
     }))
     const biases = bias === undefined ? noOperand : arenaOperand(bias.buffer)
-    if (transformed?.inSlices === true && hasSlices(weight, 'forward'))
+    if (byWinograd?.inSlices === true && hasSlices(weight, 'forward'))
       return launchInSlices(
         scope,
         {
@@ -244,7 +241,7 @@ export const conv2d: OpLowering<'conv2d'> = {
       )
     scope.builder.launch<'convolutionForward'>(kernel, {
       source: step.source.address,
-      weights: transformed?.forward.weights() ?? weightsIn(scope, weight, weight.forwardLayout),
+      weights: byWinograd?.forward.weights() ?? weightsIn(scope, weight, weight.forwardLayout),
       bias: biases,
       destination: step.destination.address,
       scratch: scratchFor(scope, kernel)

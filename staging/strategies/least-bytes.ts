@@ -7,6 +7,7 @@ import { activationElements } from '../kernels/layout'
 import type { ModelScope } from '../lowering/scope/scope'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
+import { transformablePositions } from '../lowering/segment/winograd'
 import { createPasses, segmentPasses, withAllOnLoad } from '../lowering/tile/pass'
 import { alignUp } from '../placement/placement'
 import { boundaryTensors, isLiveAfter } from '../graph/boundary-tensors'
@@ -14,7 +15,7 @@ import { segmentTiling } from '../graph/tiling'
 import { untiled, type Span } from '../graph/span'
 import { leastWeights } from './sft/least-weights'
 import type { Segment } from '../plans/plan'
-import type { Segmentation } from './strategy'
+import type { Segmentation, Variant } from './strategy'
 
 /** The least that a part has, of an extent in so many; the last one may have a single one. */
 const leastOfPart = (extent: number, { count, index }: AxisPart): number => {
@@ -41,10 +42,16 @@ export const tensorBytes = ({ graph, layouts, activationBytes }: ModelScope): re
 export const largestTensorBytes = (graph: StepGraph, device: DeviceModel): number =>
   Math.max(...tensorBytes(createModelScope(graph, device, createPool())))
 
-/** Bytes of the largest layer's gradient, or of its weights as backward reads them. */
+/** Bytes of the largest layer's gradient, or of its weights as backward reads them in any way. */
 export const largestLayerBytes = (graph: StepGraph, device: DeviceModel): number => {
-  const weightsOf = leastWeights(createModelScope(graph, device, createPool()))
-  return graph.nodes.reduce((most, _, position) => Math.max(most, weightsOf({ from: position, to: position + 1 }, {}).whole), 0)
+  const scope = createModelScope(graph, device, createPool())
+  const [weightsOf, byWinograd] = [leastWeights(scope), new Set(transformablePositions(scope))]
+  const leastOf = (position: number): number => {
+    const winograd = [position]
+    const ways: readonly Variant[] = byWinograd.has(position) ? [{}, { winograd }, { winograd, slicedWinograd: winograd }] : [{}]
+    return Math.min(...ways.map((way) => weightsOf({ from: position, to: position + 1 }, way).whole))
+  }
+  return graph.nodes.reduce((most, _, position) => Math.max(most, leastOf(position)), 0)
 }
 
 /** Bytes of what the backward of a segment without tiles reads of what the segment makes. */

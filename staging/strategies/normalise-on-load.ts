@@ -1,12 +1,11 @@
 import type { DeviceModel } from '../devices/device-model'
 import type { StepGraph } from '../graph/step-graph'
-import { tileCount, untiled, type Span } from '../graph/span'
+import { untiled, type Span } from '../graph/span'
 import { segmentTimer } from '../lowering/cost/segment-times'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { onLoadNormalisations } from '../lowering/tile/normalise-on-load'
 import { lazy, memoize } from '../memoize'
-import type { Segment } from '../plans/plan'
 import type { Variant, Variants } from './strategy'
 
 /** The position of a convolution that may normalise on load, and of the normalisation. */
@@ -26,20 +25,6 @@ export const allOnLoad = (graph: StepGraph, device: DeviceModel): ((span: Span) 
   return (span) => {
     const normaliseOnLoad = positionsWithin(pairs(), span)
     return normaliseOnLoad.length === 0 ? {} : { normaliseOnLoad }
-  }
-}
-
-/** What a segment decides of a variant. */
-export const decidedBy = (
-  { onLoadAgain, normaliseOnLoad, normalisations: _, winogradInTiles, winograd, ...variant }: Variant,
-  { recompute, grid }: Pick<Segment, 'recompute' | 'grid'>
-): Pick<Segment, Exclude<keyof Variant, 'onLoadAgain' | 'normalisations' | 'winogradInTiles'>> => {
-  const onLoad = (recompute ? onLoadAgain : normaliseOnLoad) ?? normaliseOnLoad ?? []
-  const byWinograd = tileCount(grid) > 1 ? (winogradInTiles ?? winograd) : winograd
-  return {
-    ...(byWinograd !== undefined && byWinograd.length > 0 && { winograd: byWinograd }),
-    ...variant,
-    ...(onLoad.length > 0 && { normaliseOnLoad: onLoad })
   }
 }
 

@@ -12,8 +12,8 @@ import type { StrategyName } from '../../dsl'
 /** How the convolutions of a segment are computed. */
 export interface Variant extends Pick<Segment, 'winograd' | 'slicedWinograd' | 'normaliseOnLoad' | 'workspace'> {
   /**
-   * In place of `winograd` in tiles: the others gain by it only where their weights are read as
-   * they are stored.
+   * In place of `winograd` in tiles, which have weights transformed beforehand: of the others those
+   * take too much, or by them nothing is gained.
    */
   readonly winogradInTiles?: readonly number[]
   /**

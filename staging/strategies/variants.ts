@@ -3,14 +3,15 @@ import type { StepGraph } from '../graph/step-graph'
 import type { Span } from '../graph/span'
 import { segmentTimer } from '../lowering/cost/segment-times'
 import type { Segment } from '../plans/plan'
-import { decidedBy, withNormalisationOnLoad } from './normalise-on-load'
+import { decidedBy } from './decided-by'
+import { withNormalisationOnLoad } from './normalise-on-load'
 import type { Segmentation, Variant, Variants } from './strategy'
 import { winogradVariants } from './winograd'
 import { workspaceVariants } from './workspace'
 
 /**
- * A device has either a choice among algorithms that read weights as they are, or Winograd with
- * transformed weights, or nothing.
+ * A device has either a choice among algorithms that read weights as they are, or Winograd, or
+ * nothing.
  */
 export const createVariants = (graph: StepGraph, device: DeviceModel): Variants => {
   if (device.algorithms !== undefined) return workspaceVariants(graph, device)
@@ -19,8 +20,9 @@ export const createVariants = (graph: StepGraph, device: DeviceModel): Variants 
 }
 
 /**
- * The last variant of a span, which takes least: by no Winograd, and all on load that can be, for
- * which nothing need be timed.
+ * The last variant of a span, for which nothing need be timed: by no Winograd, and all on load that
+ * can be. None takes less but what Winograd reads as it is stored, perhaps, where that is copied
+ * else.
  */
 export const findLastVariant = (device: DeviceModel, variants: () => Variants, onLoad: (span: Span) => Variant, span: Span): Variant =>
   device.algorithms === undefined ? onLoad(span) : variants()(span).at(-1)!

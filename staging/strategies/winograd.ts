@@ -12,6 +12,7 @@ import { transformablePositions } from '../lowering/segment/winograd'
 import { segmentTiling, type SegmentTiling } from '../graph/tiling'
 import { untiled, type Span } from '../graph/span'
 import { lazy, memoize } from '../memoize'
+import { decidedBy } from './decided-by'
 import type { Variant, Variants } from './strategy'
 
 /** Nanoseconds where forward runs once, and where it runs again for backward. */
@@ -30,9 +31,9 @@ interface Gain {
   readonly sliced: Pair | undefined
   /** Whether slices are no slower than the whole, and so what `winograd` and `bytes` are of. */
   readonly isAlwaysSliced: boolean
-  /** Whether nothing but tiles transforms its weights beforehand. */
+  /** Whether its weights are read as they are stored where nothing is tiled. */
   readonly isOfStored: boolean
-  /** Whether it gains where they are. */
+  /** Whether it gains in tiles too, where they are transformed beforehand. */
   readonly isForTiles: boolean
 }
 
@@ -111,8 +112,8 @@ const findGains = (graph: StepGraph, device: DeviceModel, timer: ReturnType<type
 const positionsOf = (gains: readonly Gain[]): readonly number[] => gains.map(({ position }) => position)
 
 /**
- * Those whose transformed weights take less than so many bytes, those in slices that some condition
- * holds for.
+ * Those of which no weights of so many bytes or more are transformed beforehand, those in slices
+ * that some condition holds for.
  */
 const byWinograd = (all: readonly Gain[], mostBytes: number, isSliced: (gain: Gain) => boolean): Variant => {
   const gains = all.filter(({ bytes, isOfStored }) => isOfStored || bytes < mostBytes)
@@ -124,6 +125,10 @@ const byWinograd = (all: readonly Gain[], mostBytes: number, isSliced: (gain: Ga
     ...(slicedWinograd.length > 0 && { slicedWinograd })
   }
 }
+
+/** Whether two lists of which one is a part of the other are the same, in tiles too. */
+const isAlike = (one: Variant, other: Variant | undefined): boolean =>
+  one.winograd?.length === other?.winograd?.length && one.winogradInTiles?.length === other?.winogradInTiles?.length
 
 /**
  * Whether all of these are faster by Winograd, those in slices that may be, than some of them by
@@ -150,9 +155,7 @@ export const winogradVariants = (graph: StepGraph, device: DeviceModel, timer: R
     const limited = [Infinity, ...shares.map((share) => share * largest)].map((most) =>
       byWinograd(inside, most, ({ isAlwaysSliced }) => isAlwaysSliced)
     )
-    const [all, ...smaller] = limited.filter(
-      ({ winograd }, index) => winograd!.length > 0 && winograd!.length !== limited[index - 1]?.winograd!.length
-    )
+    const [all, ...smaller] = limited.filter((one, index) => one.winograd!.length > 0 && !isAlike(one, limited[index - 1]))
     const maySlice = inside.some(({ sliced, isAlwaysSliced }) => sliced !== undefined && !isAlwaysSliced)
     const sliced =
       maySlice && isFasterInSlices(inside, new Set(smaller[0]?.winograd))
@@ -163,10 +166,11 @@ export const winogradVariants = (graph: StepGraph, device: DeviceModel, timer: R
     if (tiling === undefined || computesAll(graph, tiling, positionsOf(inside))) return [...different, {}]
     const isFasterThan = (one: Variant, other: Variant): boolean =>
       (to < graph.nodes.length ? [false, true] : [false]).every((recompute) => {
+        const whole = { grid: untiled, recompute }
         const [time, otherTime] = [one, other].map((variant) =>
-          timer({ from, to, grid: untiled, recompute, reorder: 'once', ...variant }).nanoseconds()
+          timer({ from, to, ...whole, reorder: 'once', ...decidedBy(variant, whole) }).nanoseconds()
         )
-        return time! < otherTime!
+        return time! < otherTime! || one.winograd!.length === other.winograd?.length
       })
     return different.reduceRight<readonly Variant[]>((slower, one) => (isFasterThan(one, slower[0]!) ? [one, ...slower] : slower), [{}])
   }

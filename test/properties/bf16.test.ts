@@ -108,28 +108,32 @@ for (const { name, on } of devices)
   })
 
 for (const { name, on } of devices.filter(({ on }) => on.device === 'cpu'))
-  test(`${name}: convolutions by Winograd read and write bf16, and err as little as direct ones`, async () => {
-    const execution = executionOf(classifier(32, 16), [2, 16, 21, 18], [0, 3])
-    const exact = await gradients({ ...execution, precision: 'float64', strategy: 'plain' })
-    const winograd = [0, 2]
-    const whole = { B: 1, H: 1, W: 1 }
-    const error = async (
-      chosen: readonly number[],
-      grid: { readonly B: number; readonly H: number; readonly W: number }
-    ): Promise<number> => {
-      const span = { recompute: grid.B * grid.H * grid.W > 1, reorder: 'once', grid } as const
-      const segments = [
-        { from: 0, to: 5, ...span, ...(chosen.length > 0 && { winograd: chosen }) },
-        { from: 5, to: 7, grid: whole, recompute: false, reorder: 'once' as const }
-      ]
-      return distance(await gradients({ ...execution, ...on, segments }), exact)
-    }
-    const direct = await error([], whole)
-    for (const grid of [whole, { B: 2, H: 2, W: 3 }]) {
-      const byWinograd = await error(winograd, grid)
-      assert.ok(byWinograd <= Math.max(1.5 * direct, 2 * rounding), `${byWinograd}, and directly ${direct}`)
-    }
-  })
+  for (const [first, second] of [
+    [32, 16],
+    [96, 96]
+  ] as const)
+    test(`${name}: ${first} and ${second} channels by Winograd are read and written in bf16, and err as little as direct ones`, async () => {
+      const execution = executionOf(classifier(first, second), [2, 16, 21, 18], [0, 3])
+      const exact = await gradients({ ...execution, precision: 'float64', strategy: 'plain' })
+      const winograd = [0, 2]
+      const whole = { B: 1, H: 1, W: 1 }
+      const error = async (
+        chosen: readonly number[],
+        grid: { readonly B: number; readonly H: number; readonly W: number }
+      ): Promise<number> => {
+        const span = { recompute: grid.B * grid.H * grid.W > 1, reorder: 'once', grid } as const
+        const segments = [
+          { from: 0, to: 5, ...span, ...(chosen.length > 0 && { winograd: chosen }) },
+          { from: 5, to: 7, grid: whole, recompute: false, reorder: 'once' as const }
+        ]
+        return distance(await gradients({ ...execution, ...on, segments }), exact)
+      }
+      const direct = await error([], whole)
+      for (const grid of [whole, { B: 2, H: 2, W: 3 }]) {
+        const byWinograd = await error(winograd, grid)
+        assert.ok(byWinograd <= Math.max(1.5 * direct, 2 * rounding), `${byWinograd}, and directly ${direct}`)
+      }
+    })
 
 test('activations take two bytes: a large image about half as many as in float32', () => {
   const execution = executionOf(classifier(8, 8), [1, 2, 12, 12], [0])

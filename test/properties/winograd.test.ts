@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
-import { buildGraph, isConvolution, layoutCode, strategyNames, verify, type Segment, type Staged } from '../../staging'
-import { isTransformed, layouts } from '../../staging/kernels/layout'
+import { buildGraph, isConvolution, layoutCode, readsStoredWeights, strategyNames, verify, type Segment, type Staged } from '../../staging'
 import { gradients, outputs, stageFor, type Execution } from '../golden/execute'
 import { drawsOf, type Draw } from '../staging/random-nets'
 import { randomSegments } from '../staging/random-segments'
@@ -87,15 +86,8 @@ const runs = propertyRuns(15, 5)
 const winogradKinds = ({ program }: Staged): readonly string[] =>
   program.kernels.filter(isConvolution).flatMap(({ kind, algorithm }) => (algorithm === 1 ? [kind] : []))
 
-/** Whether a kernel of few tiles transforms its weights itself, in an order of its own. */
-const readsStored = ({ program }: Staged): boolean =>
-  program.kernels.some(
-    (kernel) =>
-      isConvolution(kernel) &&
-      kernel.algorithm === 1 &&
-      kernel.kind !== 'convolutionBackwardWeights' &&
-      !isTransformed(layouts[kernel.weightLayout]!)
-  )
+/** Whether a kernel of few tiles transforms its weights itself, and sums in an order of its own. */
+const readsStored = ({ program }: Staged): boolean => program.kernels.filter(isConvolution).some(readsStoredWeights)
 
 test('random convolutions, sizes and grids: gradients by Winograd are those of the reference device, up to rounding', async () => {
   let [large, stored] = [0, 0]

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { buildGraph } from '../../staging'
+import * as dsl from '../../dsl'
+import { buildGraph, type Objective } from '../../staging'
 import { tileCount } from '../../staging/graph/span'
 import { segmentEstimator } from '../../staging/lowering/cost/estimate'
 import { createPool } from '../../staging/lowering/ir/builder'
@@ -9,12 +10,16 @@ import { createModelScope } from '../../staging/lowering/segment/create-scope'
 import { normalisedOnLoad } from '../../staging/lowering/tile/normalise-on-load'
 import { transformablePositions } from '../../staging/lowering/segment/winograd'
 import { createStepGraph } from '../../staging/ops/build-graph'
-import { readBytesEstimator } from '../../staging/strategies/least-bytes'
+import { sourceOrder } from '../../staging/graph/order'
+import { lower } from '../../staging/lowering'
+import { largestLayerBytes, readBytesEstimator } from '../../staging/strategies/least-bytes'
+import { wholeGraph } from '../../staging/strategies/plain'
 import { leastWeights } from '../../staging/strategies/sft/least-weights'
 import { propertyRuns } from '../property-runs'
 import { must } from '../must'
 import { drawsOf, netKind, randomNet } from './random-nets'
 import { randomSegments } from './random-segments'
+import { searchIn } from './search-in'
 import { objectives, winogradDevice } from './training-cases'
 
 test('backward of no segment does with less than its weights, their gradients, and what it reads', () => {
@@ -53,6 +58,29 @@ test('backward of no segment does with less than its weights, their gradients, a
     propertyRuns(200)
   )
   assert.ok(Math.min(whole, tiled, tight) > 20, `${whole} whole, ${tiled} tiled, ${tight} of which it is more than half, are few`)
+})
+
+test('many channels of a few pixels: no step, by Winograd or not, does with less than its largest layer is said to need', () => {
+  const conv = dsl.conv2d({ out: 33, k: 3, p: 1 })
+  const model: dsl.Model = { name: 'deep', layers: [conv, conv, conv, dsl.globalAvgPool, dsl.meanSquaredError] }
+  /** A gradient passes through layers that do not learn, and so have none of their own. */
+  const frozen: Objective = {
+    kind: 'train',
+    optimizer: { kind: 'sgd', momentum: 0, weightDecay: 0 },
+    groups: ['1', '2'].map((prefix) => ({ prefix, frozen: true }))
+  }
+  for (const objective of [...objectives, frozen]) {
+    const written = createStepGraph(must(buildGraph(model, [1, 3, 2, 2])), objective, { kind: 'float' })
+    const device = winogradDevice('float32')
+    const { order, graph, persistentBytes } = searchIn(written, device, sourceOrder(written))
+    const winograd = [1, 2]
+    const bytes = [{}, { winograd }, { winograd, slicedWinograd: winograd }].map((decided) => {
+      const segments = wholeGraph(graph).map((segment) => ({ ...segment, ...decided }))
+      return lower(written, { order, segments }, device).liveBytes()
+    })
+    const layerBytes = persistentBytes + largestLayerBytes(graph, device)
+    assert.ok(layerBytes <= Math.min(...bytes), `${layerBytes}, but ${bytes.join(', ')}`)
+  }
 })
 
 test.run()

@@ -18,8 +18,8 @@ struct Correlation {
 template <int Width, int Largest>
 std::int64_t correlationScratchFloats(const Correlation<Width, Largest>& c, int threads);
 
-// T, of activations: float or Bfloat16. `weights` are transformed, `bias` (by result channel) may
-// be null. Negative results are multiplied by `slope`.
+// T, of activations: float or Bfloat16. `weights` are transformed but of few tiles, `bias` (by
+// result channel) may be null. Negative results are multiplied by `slope`.
 template <class T>
 struct CorrelationOperands {
   const T* operand;

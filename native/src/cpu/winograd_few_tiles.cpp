@@ -1,5 +1,7 @@
 #include "winograd_few_tiles.hpp"
 
+#include <algorithm>
+
 #include "parallel.hpp"
 #include "winograd_store.hpp"
 #include "winograd_taps.hpp"
@@ -42,6 +44,7 @@ struct FewTiles {
   Sections sections;
   Transformed<Width, Largest> operand, products;  // of a part of the channels; of a chunk
   std::int64_t operandParts, chunks;
+  std::vector<std::int64_t> pairs;  // of rows of positions that a tile has
 
   explicit FewTiles(const Correlation<Width, Largest>& c)
       : c(c),
@@ -49,7 +52,15 @@ struct FewTiles {
         operand{sections.slots(), partBlocks},
         products{sections.slots(), std::min(maxVectors<Width>, c.result.blocks())},
         operandParts(ceilDivide(c.operand.blocks(), partBlocks)),
-        chunks(weightChunks<Width>(c.result.channels)) {}
+        chunks(weightChunks<Width>(c.result.channels)) {
+    const auto isThere = [&](std::int64_t row) {
+      return std::any_of(sections.begin(), sections.end(), [&](const PlacedSection& section) {
+        return hasPosition<Largest>(section.tiles.size(), row * window<Largest>);
+      });
+    };
+    for (std::int64_t pair = 0; pair < rowPairs<Largest>; ++pair)
+      if (isThere(rowPairAt<Largest>(pair).one) || isThere(rowPairAt<Largest>(pair).other)) pairs.push_back(pair);
+  }
   std::int64_t vectors(std::int64_t chunk) const { return chunkVectors<Width>(c.result.channels, chunk); }
   // Blocks of channels of a part of the operand.
   std::int64_t blocks(std::int64_t part) const { return std::min(partBlocks, c.operand.blocks() - part * partBlocks); }
@@ -63,10 +74,12 @@ struct FewTiles {
 template <int Width, int Largest>
 struct Step {
   std::int64_t part, pair, chunk;
-  Step(const FewTiles<Width, Largest>& few, std::int64_t index)
-      : part(index % few.operandParts),
-        pair(index / few.operandParts % rowPairs<Largest>),
-        chunk(index / few.operandParts / rowPairs<Largest>) {}
+  Step(const FewTiles<Width, Largest>& few, std::int64_t index) {
+    const auto pairs = static_cast<std::int64_t>(few.pairs.size());
+    part = index % few.operandParts;
+    pair = few.pairs[static_cast<std::size_t>(index / few.operandParts % pairs)];
+    chunk = index / few.operandParts / pairs;
+  }
 };
 
 // Fetches the weights of `next` meanwhile, unless it is null.
@@ -134,7 +147,7 @@ void correlateFewTiles(const Correlation<Width, Largest>& c, const WeightStrides
                        transformed + part * few.operand.floats() + to.at(slot, 0));
       }
     teamBarrier();
-    const Share tasks = shareOf(few.chunks * rowPairs<Largest>, member, members);
+    const Share tasks = shareOf(few.chunks * static_cast<std::int64_t>(few.pairs.size()), member, members);
     for (std::int64_t index = tasks.begin * few.operandParts; index < tasks.end * few.operandParts; ++index) {
       const Step<Width, Largest> step(few, index), next(few, index + 1);
       runStep(few, reader, step, index + 1 < tasks.end * few.operandParts ? &next : nullptr, transformed,

@@ -1,6 +1,6 @@
-// Correlations of so few tiles that their weights are read once: as they are stored, and
-// transformed a part at a time, which a cache holds until it is multiplied. Transformed beforehand
-// they would be written to memory, four times as large, and read back.
+// Correlations of so few tiles that one pass over the weights serves all: these are read as they
+// are stored, and transformed a part at a time, which a cache holds until it is multiplied.
+// Transformed beforehand they would be written to memory, four times as large, and read back.
 #pragma once
 #include "strides.hpp"
 #include "winograd_correlation.hpp"

@@ -203,13 +203,14 @@ void restoreTaps(const float* products, std::int64_t positionStride, T* sums, st
   TILEFOLD_INSTANTIATE_PIXELS(Width, Largest, float)                                             \
   TILEFOLD_INSTANTIATE_PIXELS(Width, Largest, Bfloat16)                                          \
   template void transformTaps<Width, Largest>(const float*, std::int64_t, float*, std::int64_t); \
-  template void transformTapRows<Width, Largest>(std::int64_t, const float*, const TapStrides&, std::int64_t, float*, std::int64_t, std::int64_t); \
   template void restoreTaps<Width, Largest>(const float*, std::int64_t, double*, std::int64_t);  \
   template void restoreTaps<Width, Largest>(const float*, std::int64_t, float*, std::int64_t);
 TILEFOLD_INSTANTIATE(8, 4)
 TILEFOLD_INSTANTIATE(8, 6)
 TILEFOLD_INSTANTIATE(16, 4)
 TILEFOLD_INSTANTIATE(16, 6)
+template void transformTapRows<8, 4>(std::int64_t, const float*, const TapStrides&, std::int64_t, float*, std::int64_t, std::int64_t);
+template void transformTapRows<16, 4>(std::int64_t, const float*, const TapStrides&, std::int64_t, float*, std::int64_t, std::int64_t);
 #undef TILEFOLD_INSTANTIATE
 #undef TILEFOLD_INSTANTIATE_PIXELS
 

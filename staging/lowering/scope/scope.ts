@@ -73,7 +73,7 @@ type WinogradWeights = { readonly [D in keyof TransformedLayouts]: WeightsForWin
  * What one pass over a segment needs beside: how its ops are computed, and what its tiles share.
  */
 export interface SegmentScope extends ModelScope {
-  /** Transformed weights of the convolutions that run by Winograd. */
+  /** What the convolutions read that run by Winograd. */
   readonly winograd: ReadonlyMap<ParameterTensor, WinogradWeights>
   /** Weights cast to the activations' type once for all tiles. */
   readonly castWeights: ReadonlyMap<ParameterTensor, UnplacedOperand>

@@ -1,7 +1,8 @@
-import type { Span } from '../../graph/span'
+import { untiled, type Span } from '../../graph/span'
 import { copyBytes, trainableTensors } from '../../lowering/scope/parameters'
 import type { ModelScope } from '../../lowering/scope/scope'
 import { sliceElements } from '../../lowering/scope/weight-slices'
+import { readsStored } from '../../lowering/segment/winograd'
 import { getNodeLowering } from '../../ops'
 import { alignUp } from '../../placement/placement'
 import type { Variant } from '../strategy'
@@ -29,7 +30,7 @@ export const leastWeights = (scope: ModelScope): ((span: Span, variant: Variant)
       isKept: own.some(({ gradient }) => gradient !== undefined),
       direct: isRead ? alignUp(copyBytes(scope, weight, weight.backwardLayout)) : 0,
       winograd: isRead && weight.transformed !== undefined ? alignUp(copyBytes(scope, weight, weight.transformed.backward)) : 0,
-      readsStored: weight?.storedForWinograd.includes('backward') === true,
+      readsStored: weight !== undefined && readsStored(weight, 'backward', { grid: untiled }, false),
       slice: isRead && weight.transformed !== undefined ? alignUp(sliceElements(weight, 'backward') * parameterBytes) : 0
     }
   })
@@ -37,7 +38,7 @@ export const leastWeights = (scope: ModelScope): ((span: Span, variant: Variant)
     const [chosen, inTiles, sliced] = [winograd, winogradInTiles, slicedWinograd].map((positions) => new Set(positions))
     let [sums, copies, whole, own, beside] = [0, 0, 0, 0, 0]
     for (let position = from; position < to; position++) {
-      const { gradients, isKept, direct, winograd: transformed, readsStored, slice } = layers[position]!
+      const { gradients, isKept, direct, winograd: transformed, readsStored: isOfStored, slice } = layers[position]!
       const copyBy = (byWinograd: ReadonlySet<number>): number =>
         sliced!.has(position) ? slice : byWinograd.has(position) ? transformed : direct
       const copy = copyBy(inTiles!)
@@ -45,7 +46,7 @@ export const leastWeights = (scope: ModelScope): ((span: Span, variant: Variant)
       sums += sum
       copies += copy
       own = Math.max(own, gradients)
-      const isCopied = sliced!.has(position) || !chosen!.has(position) || !readsStored
+      const isCopied = sliced!.has(position) || !chosen!.has(position) || !isOfStored
       whole = Math.max(whole, sum, isCopied ? copyBy(chosen!) : 0)
       beside = Math.max(beside, gradients, copy)
     }

@@ -1,7 +1,7 @@
 import type { Grid, Span } from '../../graph/span'
 import { memoizeByNumber } from '../../memoize'
 import type { Segment } from '../../plans/plan'
-import { decidedBy } from '../normalise-on-load'
+import { decidedBy } from '../decided-by'
 import type { Variant } from '../strategy'
 import { type SegmentOption, coarsestFitting, fastestPrefetching, firstFitting } from './grid-search'
 import type { LeastWeights } from './least-weights'
