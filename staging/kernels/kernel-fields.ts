@@ -77,11 +77,10 @@ export const kernelFields = {
   /**
    * Channels count all groups. `algorithm` 0: direct; 1: Winograd's F(4x4, 3x3) or F(6x6, 3x3),
    * whose forward and backward-data read weights that are transformed for either, or as they are
-   * stored; 2: the cuda
-   * device's own over few channels, but for backward-data; 16 + n: what cuDNN's enumeration for
-   * this kind of convolution calls n; 32 + n of backward-data: its forward n with turned weights;
-   * 2^32 + engine * 2^32 + the hash of its knobs: an engine of cuDNN's graphs. Every device has 0,
-   * the cpu 1 too, cuda 2 and those of cuDNN.
+   * stored; 2: the cuda device's own over few channels, but for backward-data; 16 + n: what cuDNN's
+   * enumeration for this kind of convolution calls n; 32 + n of backward-data: its forward n with
+   * turned weights; 2^32 + engine * 2^32 + the hash of its knobs: an engine of cuDNN's graphs.
+   * Every device has 0, the cpu 1 too, cuda 2 and those of cuDNN.
    * `slope` as a rectifier's, of forward.
    */
   convolution: {

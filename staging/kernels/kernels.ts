@@ -17,9 +17,9 @@ import type { KernelRow } from './kernel-row'
  *
  * Where activations have another type than parameters (Precision in program.ts), tiles and their
  * gradients have the activations', as have the weights that convolutions and linear layers read,
- * unless Winograd reads them; all other operands have the parameters': biases,
- * gradients of parameters, weights of normalisations, a pixel sum that tiles add to, and the plain
- * tensor of packTile and unpackAddTile.
+ * unless Winograd reads them; all other operands have the parameters': biases, gradients of
+ * parameters, weights of normalisations, a pixel sum that tiles add to, and the plain tensor of
+ * packTile and unpackAddTile.
  */
 export const kernelTable = {
   ...convolutionKernels,

@@ -1,6 +1,6 @@
 import { tileCount } from '../../graph/span'
 import type { TransformedLayouts } from '../../kernels/layout'
-import { type Segment } from '../../plans/plan'
+import type { Segment } from '../../plans/plan'
 import { arenaOperand } from '../ir/builder'
 import type { ModelScope, SegmentScope } from '../scope/scope'
 import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
