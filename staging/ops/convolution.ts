@@ -133,10 +133,10 @@ const backwardData = (scope: TileScope, step: ConvolutionStep, gradients: StepGr
             })
         )
     }
-  const copiedBytes =
-    byWinograd?.backward.copiedBytes ?? ((): number => (scope.sharesCopies ? 0 : copyBytes(scope, weight, weight.backwardLayout)))
+  // What Winograd reads as it is stored is not even rounded.
+  const isCopied = !scope.sharesCopies && (byWinograd === undefined || layout !== weight.layout)
   return {
-    bytes: () => copiedBytes() + (scope.device.scratchBytes(kernel) ?? 0),
+    bytes: () => (isCopied ? copyBytes(scope, weight, layout) : 0) + (scope.device.scratchBytes(kernel) ?? 0),
     isSecond: false,
     launch: () =>
       scope.builder.launch<'convolutionBackwardData'>(kernel, {

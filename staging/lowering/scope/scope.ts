@@ -60,8 +60,6 @@ export const wantsGradient = ({ requiresGrad }: Pick<ModelScope, 'requiresGrad'>
 interface WeightsForWinograd {
   readonly layout: Layout
   readonly weights: () => UnplacedOperand
-  /** Bytes of a copy that is made of them then. */
-  readonly copiedBytes: () => number
 }
 
 type WinogradWeights = { readonly [D in keyof TransformedLayouts]: WeightsForWinograd } & {

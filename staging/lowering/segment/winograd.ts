@@ -4,7 +4,7 @@ import type { Segment } from '../../plans/plan'
 import { arenaOperand } from '../ir/builder'
 import type { ModelScope, SegmentScope } from '../scope/scope'
 import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
-import { copyBytes, sharesCopies, weightsIn } from '../scope/parameters'
+import { sharesCopies, weightsIn } from '../scope/parameters'
 import { hasSlices } from '../scope/weight-slices'
 
 /** Positions of the convolutions that the device also has by Winograd. */
@@ -54,10 +54,8 @@ export const transformWeights = (
     )
     return (weight: ParameterTensor) => {
       if (readsStored(weight, direction, segment, sliced.has(weight)))
-        return { layout: weight.layout, weights: () => arenaOperand(weight.buffer), copiedBytes: () => 0 }
-      const layout = weight.transformed![direction]
-      const copiedBytes = (): number => (once ? 0 : copyBytes(scope, weight, layout))
-      return { layout, weights: () => made.get(weight) ?? make(weight), copiedBytes }
+        return { layout: weight.layout, weights: () => arenaOperand(weight.buffer) }
+      return { layout: weight.transformed![direction], weights: () => made.get(weight) ?? make(weight) }
     }
   }
   const [forward, backward] = [towards('forward'), towards('backward')]
