@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "../address_sanitizer.hpp"
 
@@ -19,6 +20,26 @@ constexpr std::size_t alignment = 256;
 
 std::size_t pageBytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 std::size_t guardBytes() { return 16 * pageBytes(); }
+
+// A file in memory, of bytes that make no number that anyone could take for one.
+constexpr std::size_t noNumbersBytes = std::size_t{16} << 20;
+int noNumbers() {
+  static const int file = [] {
+    const int created = memfd_create("no numbers", MFD_CLOEXEC);
+    const std::vector<char> bytes(noNumbersBytes, '\xFF');
+    if (created == -1 || write(created, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) std::abort();
+    return created;
+  }();
+  return file;
+}
+
+// Whole pages of such bytes at an address that is reserved. What nobody touches takes no time.
+bool mapNoNumbers(std::byte* first, std::size_t bytes) {
+  for (std::size_t done = 0; done < bytes; done += noNumbersBytes)
+    if (mmap(first + done, std::min(noNumbersBytes, bytes - done), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, noNumbers(), 0) == MAP_FAILED)
+      return false;
+  return true;
+}
 
 std::size_t roundedUp(std::size_t bytes, std::size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
 
@@ -39,7 +60,7 @@ void* takeGuarded(std::size_t bytes) {
   void* const mapped = mmap(nullptr, pages + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   std::byte* const first = static_cast<std::byte*>(mapped) + guard;
-  if (mprotect(first, pages, PROT_READ | PROT_WRITE) != 0) {
+  if (!mapNoNumbers(first, pages)) {
     munmap(mapped, pages + 2 * guard);
     return nullptr;
   }

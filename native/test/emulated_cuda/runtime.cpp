@@ -320,7 +320,6 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   if (bytes > deviceBytes - deviceBytesTaken) return answer(cudaErrorMemoryAllocation);
   *memory = takeGuarded(bytes);
   if (*memory == nullptr) return answer(cudaErrorMemoryAllocation);
-  std::memset(*memory, 0xFF, bytes);  // no number that anyone could take for one
   deviceMemory[static_cast<const std::byte*>(*memory)] = bytes;
   deviceBytesTaken += bytes;
   return cudaSuccess;
