@@ -1,10 +1,10 @@
 import type { LeastPlan } from './budget-errors'
-import type { DeviceModel } from './devices/device-model'
+import { overlapsCopies, type DeviceModel } from './devices/device-model'
 import { reducingRanks } from './graph/objective'
 import type { StepGraph } from './graph/step-graph'
 import { lowerAgain } from './lower-again'
 import { lower, type Lowered } from './lowering'
-import { lazy } from './memoize'
+import { lazy, memoizePerObject } from './memoize'
 import { findFastest, runsWithin, type PlanSearch } from './plan-search'
 import type { Plan } from './plans/plan'
 
@@ -100,6 +100,9 @@ const rememberAnswers = (
 /** Of the least that moving has added to steps so far, what it adds to any at least. */
 const likelyShare = 0.9
 
+/** What gradients that wait for their state may take where not all may, as shares of its bytes. */
+const lesserShares = [1 / 4]
+
 /** Where state takes more than this of a budget, plans with it on the host are searched first. */
 const largeShare = 1 / 3
 
@@ -122,6 +125,17 @@ export const offload = (
     rungs * Math.floor(Math.max(-1, Math.ceil(Math.log(bytes / lowestTarget) / Math.log(targetRatio)) - 1) / rungs)
   const [aloneAt, besideAt] = [rememberAnswers(alone, targetOf), rememberAnswers(beside, targetOf)]
   const offloaded = lowerAgain(graph, device, decision)
+  const mayPace = decision.offloadOptimizer !== undefined && decision.offloadWeights === undefined && overlapsCopies(device)
+  /** What updates at once and, where that pays, what computes on while state comes. */
+  const listPaces = memoizePerObject(
+    () => 0,
+    (atOnce: Lowered): readonly Lowered[] => {
+      const paced = (share: number): Lowered =>
+        lower(graph, { ...atOnce.plan, offloadOptimizer: atOnce.pacedUpdates(share * savedBytes) }, device)
+      const fastest = mayPace ? paced(1) : atOnce
+      return fastest.milliseconds() < atOnce.milliseconds() ? [fastest, ...lesserShares.map(paced), atOnce] : [atOnce]
+    }
+  )
   const fasterOf = (...found: readonly (Lowered | undefined)[]): Lowered | undefined => findFastest(found.flatMap((one) => one ?? []))
   const isWithin = (best: Lowered | undefined, milliseconds: number): boolean => best !== undefined && best.milliseconds() <= milliseconds
   /** What needs least beside what is on the host. */
@@ -148,10 +162,11 @@ export const offload = (
             const found = foundAt(rung, most)
             // A smaller target never takes less time.
             if (found === undefined || (best !== undefined && found.milliseconds() >= most)) break
-            const one = offloaded(found)
-            leastAdded = Math.min(leastAdded ?? Infinity, one.milliseconds() - found.milliseconds())
-            if (!runsWithin(budget, one) || one.hostBytes() > hostBudget) continue
-            best = fasterOf(best, one)
+            const paces = triesAll ? listPaces(offloaded(found)) : [offloaded(found)]
+            leastAdded = Math.min(leastAdded ?? Infinity, ...paces.map((one) => one.milliseconds() - found.milliseconds()))
+            const fitting = paces.filter((one) => runsWithin(budget, one) && one.hostBytes() <= hostBudget)
+            if (fitting.length === 0) continue
+            best = fasterOf(best, ...fitting)
             if (!triesAll) break
           }
           return best

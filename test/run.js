@@ -109,7 +109,9 @@ const environment = {
   ...(options.systems && { TILEFOLD_SYSTEMS: '1' }),
   // Tiny kernels on a busy machine: threads that spin while they wait take the time of those that
   // work.
-  OMP_WAIT_POLICY: 'passive'
+  OMP_WAIT_POLICY: 'passive',
+  // Short processes that touch much memory once: huge pages take a fifth less time.
+  GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1'
 }
 
 /** Of all processes that have ended: two that end at once may be taken for one another. */

@@ -129,10 +129,12 @@ export interface Plan<Place = string> {
    */
   readonly edgeTilesFirst?: true
   /**
-   * Momentum, or Adam's moments, wait on the host between updates, but for those of few bytes;
-   * absent where they stay on the device.
+   * Momentum, or Adam's moments, wait on the host between updates, but for those of few bytes:
+   * what is updated by them is so as soon as its gradient is complete, or so many pieces of at most
+   * 1 MiB are wherever one is, in turn, and the others at the end; absent where they stay on the
+   * device.
    */
-  readonly offloadOptimizer?: true
+  readonly offloadOptimizer?: true | readonly number[]
   /**
    * Weights wait on the host but for those of few bytes, and come before they are used: so many
    * bytes of them, or those of one layer, are on the device at once; absent where all stay there.

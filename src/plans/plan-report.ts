@@ -92,7 +92,7 @@ export const planReport = ({ staged, request, planningMilliseconds, verifiedMill
     timesFrom: timeShares,
     segments: plan.segments.map((segment) => segmentReport(graph, plan.order, segment)),
     swapSchedule: swapScheduleTexts(graph, plan.order, plan.swapSchedule ?? []),
-    offloadOptimizer: plan.offloadOptimizer === true,
+    offloadOptimizer: plan.offloadOptimizer !== undefined,
     offloadWeights: plan.offloadWeights ?? null,
     placement: plan.placement ?? { allocator: 'static' },
     ranks: rankReport(staged, request.device) ?? null

@@ -19,8 +19,10 @@ import { persistentBytes, createPersistentTensors } from './scope/persistent-ten
 import { resolve, type Placed } from './placement/resolve'
 import { programShard } from './step/program-shard'
 import { countPacedPieces } from './step/pace-reduction'
+import { countPacedUpdates } from './step/pace-updates'
 import { bindSegments, emitSections, type UnplacedSection } from './step/step'
 import { createReduction } from './step/pieces'
+import { updatesAhead } from './step/optimizer-updates'
 import { transferSection } from './step/transfer'
 
 const describeLargest = (live: readonly Buffer[]): string => {
@@ -79,6 +81,12 @@ export interface Lowered {
    * after each exchange of rows or statistics, as `overlapReduction` of a plan has it.
    */
   readonly pacedPieces: () => readonly number[]
+  /**
+   * Where optimizer state waits on the host: how many pieces are best updated wherever a gradient
+   * is complete, as `offloadOptimizer` of a plan has it, while gradients of at most so many bytes
+   * wait for their state.
+   */
+  readonly pacedUpdates: (mostWaitingBytes: number) => readonly number[]
   readonly program: () => Program
 }
 
@@ -185,6 +193,11 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
       )
     ),
     pacedPieces: lazy(() => countPacedPieces(codes[0]!, (kernel) => nanoseconds(device, pool.kernels[kernel]!), device)),
+    pacedUpdates: (mostWaitingBytes) =>
+      countPacedUpdates(codes[0]!, pool.kernels, device, {
+        ahead: updatesAhead(persistentTensors, scope.parameterBytes, true),
+        mostWaitingBytes
+      }),
     program: lazy(program)
   }
 }

@@ -127,7 +127,7 @@ const plan = strictObject<PlanFile>(
     placement,
     overlapReduction: t.union([t.literal(true), t.readonlyArray(count)]),
     edgeTilesFirst: t.literal(true),
-    offloadOptimizer: t.literal(true),
+    offloadOptimizer: t.union([t.literal(true), t.readonlyArray(count)]),
     offloadWeights: count
   }
 )

@@ -37,7 +37,7 @@ export interface Execution {
   /** With segments, of ranks that share rows: these travel beside inner tiles. */
   readonly edgeTilesFirst?: true
   /** With segments: optimizer state waits on the host. */
-  readonly offloadOptimizer?: true
+  readonly offloadOptimizer?: true | readonly number[]
   /** With segments: weights wait on the host, but for so many bytes of them. */
   readonly offloadWeights?: number
   /** Bytes; unlimited where absent. */
@@ -92,7 +92,7 @@ export const requestFor = (execution: Execution, objective: Objective): StageReq
       swapSchedule: execution.swapSchedule ?? [],
       ...(execution.overlapReduction && { overlapReduction: execution.overlapReduction }),
       ...(execution.edgeTilesFirst && { edgeTilesFirst: true }),
-      ...(execution.offloadOptimizer && { offloadOptimizer: true }),
+      ...(execution.offloadOptimizer && { offloadOptimizer: execution.offloadOptimizer }),
       ...(execution.offloadWeights !== undefined && { offloadWeights: execution.offloadWeights })
     }
   }),

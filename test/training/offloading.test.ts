@@ -85,6 +85,26 @@ for (const optimizer of optimizers.slice(1))
       }
     })
 
+for (const optimizer of optimizers.slice(1))
+  test(`${optimizer.kind} gives the same bits however many updates wait for their state`, async () => {
+    const objective: Training = { kind: 'train', optimizer }
+    for (const device of devices) {
+      const running = execution(device, device === 'reference' ? tiled : untiled)
+      const atOnce = await runSections({ ...running, offloadOptimizer: true }, objective, singly)
+      const orders = new Set<string>()
+      for (const offloadOptimizer of [[], [0, 0, 1], [0, 0, 2, 1], [0, 0, 0, 3, 0, 9], Array.from({ length: 9 }, () => 1)]) {
+        const paced = await runSections({ ...running, offloadOptimizer }, objective, singly)
+        assertSameBits(paced.tensors, atOnce.tensors, `${offloadOptimizer.join()} on ${device}`)
+        assert.equal(paced.losses, atOnce.losses)
+        const { program } = paced.staged
+        must(verify(program))
+        assert.is(paced.measuredPeakBytes, program.peakBytes)
+        orders.add(program.step.code.map((one) => (one.kind === 'launch' ? one.kernel : one.kind)).join())
+      }
+      assert.ok(orders.size >= 3, 'updates stand elsewhere')
+    }
+  })
+
 /** None of the weights at once, then all: those of the first layer, of few bytes, stay. */
 const windows = [0, 2 ** 21]
 

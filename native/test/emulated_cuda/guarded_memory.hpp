@@ -5,7 +5,8 @@
 
 namespace tilefold::emulated {
 
-// At a multiple of 256 bytes, as cudaMalloc's, and every byte of it is 0xFF. Null where there is none.
+// At a multiple of 256 bytes, as cudaMalloc's, and every byte of it is 0xFF. Null where there is
+// none.
 void* takeGuarded(std::size_t bytes);
 // Ends the process where a byte beside it was written.
 void giveBackGuarded(void* memory);

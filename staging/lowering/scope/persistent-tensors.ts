@@ -54,7 +54,7 @@ export const createPersistentTensors = (
         const name = `${role}.${parameter.name}`
         const bytes = parameter.updatedElements * parameterBytes
         const buffer = builder.buffer({ kind: 'state', parameter: parameter.name, state: role }, bytes, 'persistent')
-        return { name, role, parameter, buffer, onHost: offloadOptimizer === true && bytes >= leastOffloadedBytes }
+        return { name, role, parameter, buffer, onHost: offloadOptimizer !== undefined && bytes >= leastOffloadedBytes }
       })
     ),
     ...(['gradient', 'sum'] as const).flatMap((role) =>

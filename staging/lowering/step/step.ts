@@ -72,12 +72,15 @@ const emitStep = (
   pool: Pool,
   { segments, rematerialize }: BoundSegments,
   persistentTensors: readonly UnplacedPersistentTensor[],
-  overlapped?: OverlappedReduction
+  overlapped?: OverlappedReduction,
+  pacedUpdates?: readonly number[]
 ): StepCode => {
   const { builder, stepIo, graph, parameterBytes } = scope
   const { objective } = graph
   const updates =
-    objective.kind === 'train' ? createOptimizerUpdates(builder, pool, objective.optimizer, persistentTensors, parameterBytes) : undefined
+    objective.kind === 'train'
+      ? createOptimizerUpdates(builder, pool, objective.optimizer, persistentTensors, parameterBytes, pacedUpdates)
+      : undefined
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     overlapped?.send(parameter)
     if (objective.kind === 'gradients')
@@ -121,10 +124,10 @@ export const emitSections = (
   pool: Pool,
   bound: BoundSegments,
   persistentTensors: readonly UnplacedPersistentTensor[],
-  plan: Pick<Plan, 'swapSchedule' | 'overlapReduction' | 'offloadWeights'>,
+  plan: Pick<Plan, 'swapSchedule' | 'overlapReduction' | 'offloadOptimizer' | 'offloadWeights'>,
   reduction: Reduction | undefined
 ): readonly UnplacedSection[] => {
-  const { swapSchedule = [], overlapReduction, offloadWeights: window } = plan
+  const { swapSchedule = [], overlapReduction, offloadOptimizer, offloadWeights: window } = plan
   const { graph, device } = scope
   const { objective } = graph
   const withWeights = (code: readonly UnplacedInstruction[]): readonly UnplacedInstruction[] =>
@@ -138,7 +141,7 @@ export const emitSections = (
   const parameters = scope.parameters.flatMap(trainableTensors)
   const overlapped =
     reduction !== undefined && overlapReduction ? createOverlappedReduction(scope.builder, parameters, reduction) : undefined
-  const step = emitStep(scope, pool, bound, persistentTensors, overlapped)
+  const step = emitStep(scope, pool, bound, persistentTensors, overlapped, Array.isArray(offloadOptimizer) ? offloadOptimizer : undefined)
   const swapped = withSwaps(step, pool, graph.shard === undefined ? swapSchedule : possibleSwaps(step, pool, swapSchedule))
   const code = overlapped !== undefined && Array.isArray(overlapReduction) ? paceReduction(swapped, overlapReduction) : swapped
   const sections: UnplacedSection[] = [{ name: 'step', code: withWeights(code), stepIo: layoutStepIo(graph, device) }]
