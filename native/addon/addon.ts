@@ -1,14 +1,13 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { storedPrecision, type DevicePrecision } from '../../staging/kernels/precision'
 import { addonFile } from './addon-file'
 import { findDifference } from './built-tables'
 import { call } from './codecs'
 import { decodeAnswer, deviceError, rebuildRemedy, type DeviceError } from './error'
+import { hashFile } from './hash-file'
 import { loadFailure } from './prebuilt'
 
 /** Codec of a session as the addon opens it: its calls, whose answers are decoded one by one. */
@@ -121,7 +120,7 @@ let loaded: E.Either<DeviceError, Addon> | undefined
 export const addonHash = (): E.Either<DeviceError, string> =>
   pipe(
     addonFile(),
-    E.chain((path) => E.tryCatch(() => createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 12), String)),
+    E.chain((path) => E.tryCatch(() => hashFile(path).slice(0, 12), String)),
     E.mapLeft(missingAddon)
   )
 
