@@ -1,6 +1,6 @@
 import type { LeastPlan } from './budget-errors'
 import { overlapsCopies, type DeviceModel } from './devices/device-model'
-import { reducingRanks } from './graph/objective'
+import { hasSeparateUpdate, reducingRanks } from './graph/objective'
 import type { StepGraph } from './graph/step-graph'
 import { lowerAgain } from './lower-again'
 import { lower, type Lowered } from './lowering'
@@ -100,8 +100,8 @@ const rememberAnswers = (
 /** Of the least that moving has added to steps so far, what it adds to any at least. */
 const likelyShare = 0.9
 
-/** What gradients that wait for their state may take where not all may, as shares of its bytes. */
-const lesserShares = [1 / 4]
+/** What gradients that wait for their state may take where not all may, as a share of its bytes. */
+const lesserShare = 1 / 4
 
 /** Where state takes more than this of a budget, plans with it on the host are searched first. */
 const largeShare = 1 / 3
@@ -125,15 +125,16 @@ export const offload = (
     rungs * Math.floor(Math.max(-1, Math.ceil(Math.log(bytes / lowestTarget) / Math.log(targetRatio)) - 1) / rungs)
   const [aloneAt, besideAt] = [rememberAnswers(alone, targetOf), rememberAnswers(beside, targetOf)]
   const offloaded = lowerAgain(graph, device, decision)
-  const mayPace = decision.offloadOptimizer !== undefined && decision.offloadWeights === undefined && overlapsCopies(device)
+  const updatesInStep = decision.offloadOptimizer !== undefined && !hasSeparateUpdate(graph.objective)
+  const mayPace = updatesInStep && decision.offloadWeights === undefined && overlapsCopies(device)
   /** What updates at once and, where that pays, what computes on while state comes. */
   const listPaces = memoizePerObject(
     () => 0,
     (atOnce: Lowered): readonly Lowered[] => {
       const paced = (share: number): Lowered =>
         lower(graph, { ...atOnce.plan, offloadOptimizer: atOnce.pacedUpdates(share * savedBytes) }, device)
-      const fastest = mayPace ? paced(1) : atOnce
-      return fastest.milliseconds() < atOnce.milliseconds() ? [fastest, ...lesserShares.map(paced), atOnce] : [atOnce]
+      const freely = mayPace ? paced(1) : atOnce
+      return freely.milliseconds() < atOnce.milliseconds() ? [freely, paced(lesserShare), atOnce] : [atOnce]
     }
   )
   const fasterOf = (...found: readonly (Lowered | undefined)[]): Lowered | undefined => findFastest(found.flatMap((one) => one ?? []))

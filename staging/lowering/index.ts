@@ -22,7 +22,6 @@ import { countPacedPieces } from './step/pace-reduction'
 import { countPacedUpdates } from './step/pace-updates'
 import { bindSegments, emitSections, type UnplacedSection } from './step/step'
 import { createReduction } from './step/pieces'
-import { updatesAhead } from './step/optimizer-updates'
 import { transferSection } from './step/transfer'
 
 const describeLargest = (live: readonly Buffer[]): string => {
@@ -193,11 +192,7 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
       )
     ),
     pacedPieces: lazy(() => countPacedPieces(codes[0]!, (kernel) => nanoseconds(device, pool.kernels[kernel]!), device)),
-    pacedUpdates: (mostWaitingBytes) =>
-      countPacedUpdates(codes[0]!, pool.kernels, device, {
-        ahead: updatesAhead(persistentTensors, scope.parameterBytes, true),
-        mostWaitingBytes
-      }),
+    pacedUpdates: (mostWaitingBytes) => countPacedUpdates(codes[0]!, pool.kernels, device, mostWaitingBytes),
     program: lazy(program)
   }
 }

@@ -20,21 +20,9 @@ const mostAhead = 8
 const mostAheadPaced = 4
 const shareAhead = 1 / 16
 
-/** The most elements of a parameter that are updated at once. */
-const elementsOfPiece = (parameterBytes: number): number => Math.floor(mostLoadedBytes / parameterBytes)
-
-/** Parameters whose state is on the host. */
-const listOffloaded = (persistentTensors: readonly UnplacedPersistentTensor[]): ReadonlySet<ParameterTensor> =>
-  new Set(persistentTensors.flatMap((tensor) => (tensor.onHost && isOptimizerState(tensor) ? [tensor.parameter] : [])))
-
-/** How many pieces of state come before the one that is updated. */
-export const updatesAhead = (persistentTensors: readonly UnplacedPersistentTensor[], parameterBytes: number, isPaced: boolean): number => {
-  const pieces = [...listOffloaded(persistentTensors)].reduce(
-    (sum, { elements }) => sum + Math.ceil(elements / elementsOfPiece(parameterBytes)),
-    0
-  )
-  return Math.max(1, Math.min(isPaced ? mostAheadPaced : mostAhead, Math.floor(shareAhead * pieces)))
-}
+/** How many of so many pieces come before the one that is updated. */
+export const updatesAhead = (pieces: number, isPaced: boolean): number =>
+  Math.max(1, Math.min(isPaced ? mostAheadPaced : mostAhead, Math.floor(shareAhead * pieces)))
 
 /** The updates of parameters that a section emits, outside of loops. */
 export interface OptimizerUpdates {
@@ -71,8 +59,10 @@ export const createOptimizerUpdates = (
   counts?: readonly number[]
 ): OptimizerUpdates => {
   const stateOf = groupOptimizerStates(persistentTensors)
-  const onHost = listOffloaded(persistentTensors)
-  const [elementsAtOnce, ahead] = [elementsOfPiece(parameterBytes), updatesAhead(persistentTensors, parameterBytes, counts !== undefined)]
+  const elementsOfPiece = Math.floor(mostLoadedBytes / parameterBytes)
+  const onHost = new Set(persistentTensors.flatMap((tensor) => (tensor.onHost && isOptimizerState(tensor) ? [tensor.parameter] : [])))
+  const pieces = [...onHost].reduce((sum, { elements }) => sum + Math.ceil(elements / elementsOfPiece), 0)
+  const ahead = updatesAhead(pieces, counts !== undefined)
   const loads = new Map<number, readonly UnplacedInstruction[]>()
   const leaving: Leaving[] = []
   /** Where the code of each update by such state begins. */
@@ -87,7 +77,7 @@ export const createOptimizerUpdates = (
       for (const state of states) builder.wait('compute', left, state)
   }
   const updatePiece = (parameter: ParameterTensor, gradient: Buffer, first: number): void => {
-    const count = Math.min(elementsAtOnce, parameter.elements - first)
+    const count = Math.min(elementsOfPiece, parameter.elements - first)
     const [offset, bytes] = [first * parameterBytes, count * parameterBytes]
     const parts = stateOf(parameter).map((state) => ({
       host: arenaOperand(state, offset),
@@ -120,7 +110,7 @@ export const createOptimizerUpdates = (
     update: (parameter, gradient) => {
       if (counts !== undefined || onHost.has(parameter)) earliest ??= builder.code().length
       if (onHost.has(parameter)) {
-        for (let from = 0; from < parameter.elements; from += elementsAtOnce) waiting.push(() => updatePiece(parameter, gradient, from))
+        for (let from = 0; from < parameter.elements; from += elementsOfPiece) waiting.push(() => updatePiece(parameter, gradient, from))
       } else updateParameter(builder, optimizer, parameter, gradient, stateOf(parameter))
       updateWaiting(counts && (counts[completed++] ?? 0))
     },

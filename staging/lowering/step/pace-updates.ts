@@ -1,7 +1,8 @@
 import type { DeviceModel } from '../../devices/device-model'
 import { computingNanoseconds, nanoseconds } from '../../devices/simulate'
 import type { Kernel } from '../../kernels/kernels'
-import type { Buffer, UnplacedInstruction, UnplacedOperand } from '../ir/builder'
+import type { UnplacedInstruction, UnplacedOperand } from '../ir/builder'
+import { updatesAhead } from './optimizer-updates'
 
 /** A piece of a parameter whose state is on the host. */
 interface Piece {
@@ -22,8 +23,12 @@ interface Completed {
 
 const isUpdate = ({ kind }: Kernel): boolean => kind === 'sgd' || kind === 'adam'
 
-const loadedState = (operand: UnplacedOperand): Buffer | undefined =>
-  operand.space === 'arena' && operand.buffer.identity.kind === 'loaded-state' ? operand.buffer : undefined
+/** The parameter whose state is there while it is updated, and its bytes. */
+const loadedState = (operand: UnplacedOperand): { readonly parameter: string; readonly bytes: number } | undefined => {
+  if (operand.space !== 'arena') return undefined
+  const { identity, bytes } = operand.buffer
+  return identity.kind === 'loaded-state' ? { parameter: identity.parameter, bytes } : undefined
+}
 
 const listCompleted = (code: readonly UnplacedInstruction[], kernels: readonly Kernel[], device: DeviceModel): readonly Completed[] => {
   const launchNanoseconds = (kernel: number): number => nanoseconds(device, kernels[kernel]!)
@@ -37,21 +42,22 @@ const listCompleted = (code: readonly UnplacedInstruction[], kernels: readonly K
       continue
     }
     const states = one.operands.flatMap((operand) => loadedState(operand) ?? [])
-    if (states.length === 0) own.push(one)
-    const parameter = states[0]?.identity.kind === 'loaded-state' ? states[0].identity.parameter : undefined
+    const [state] = states
+    if (state === undefined) own.push(one)
+    const parameter = state?.parameter
     if (parameter === undefined || parameter !== last) {
       completed.push({ computing: computingNanoseconds(own, launchNanoseconds, device), pieces: [] })
       own = []
       last = parameter
     }
-    const bytes = states.reduce((sum, state) => sum + state.bytes, 0)
-    if (bytes > 0)
-      completed.at(-1)!.pieces.push({
-        coming: (1e9 * bytes) / toDevice,
-        updating: launchNanoseconds(one.kernel),
-        leaving: (1e9 * bytes) / toHost,
-        bytes: states[0]!.bytes
-      })
+    if (state === undefined) continue
+    const moved = states.reduce((sum, { bytes }) => sum + bytes, 0)
+    completed.at(-1)!.pieces.push({
+      coming: (1e9 * moved) / toDevice,
+      updating: launchNanoseconds(one.kernel),
+      leaving: (1e9 * moved) / toHost,
+      bytes: state.bytes
+    })
   }
   return completed
 }
@@ -59,17 +65,17 @@ const listCompleted = (code: readonly UnplacedInstruction[], kernels: readonly K
 /**
  * How many pieces are best updated wherever a gradient is complete, of code that updates each at
  * once: those whose state has come, for which computing need not wait, and those that must be since
- * gradients that wait would take more bytes than they may. State comes `ahead` pieces before it is
- * used.
+ * gradients that wait would take more bytes than they may.
  */
 export const countPacedUpdates = (
   code: readonly UnplacedInstruction[],
   kernels: readonly Kernel[],
   device: DeviceModel,
-  { ahead, mostWaitingBytes }: { readonly ahead: number; readonly mostWaitingBytes: number }
+  mostWaitingBytes: number
 ): readonly number[] => {
   const completed = listCompleted(code, kernels, device)
   const all = completed.flatMap(({ pieces }) => pieces)
+  const ahead = updatesAhead(all.length, true)
   const [begun, come, left]: [number[], number[], number[]] = [[], [], []]
   let [now, waitingBytes, known, next] = [0, 0, 0, 0]
   /** When the state of a piece has come; the first gradient is complete at 0. */
