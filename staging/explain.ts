@@ -183,8 +183,11 @@ const computeCost = (timeOf: (segment: Segment) => SegmentTime, isLast: boolean,
 /** The fastest plan that fits so many bytes. */
 export type WithinBudget = PlanSearch['within']
 
-/** Budgets looked at on the way to the fastest plan, evenly in their logarithms. */
-const looks = 12
+/** How many budgets are looked at between the present one and that of the fastest plan. */
+const looks = 6
+
+/** Between budgets no further apart than this nothing is looked at. */
+const nearestRatio = 1.05
 
 const other = (present: Lowered, budgetBytes: number, { peakBytes, milliseconds, graph: { objective } }: Lowered): OtherBudget => ({
   objective,
@@ -194,18 +197,48 @@ const other = (present: Lowered, budgetBytes: number, { peakBytes, milliseconds,
   differenceMilliseconds: milliseconds() - present.milliseconds()
 })
 
-/** Each is the first budget looked at that gives a faster plan than those before it. */
+/** A budget in bytes, and the fastest plan that fits it. */
+interface PlannedBudget {
+  readonly bytes: number
+  readonly lowered: Lowered
+}
+
+/**
+ * Looks between budgets in ascending order: each time half-way, in their logarithms, between the
+ * two neighbours whose times differ most.
+ */
+const lookBetween = (planned: readonly PlannedBudget[], within: WithinBudget, left = looks): readonly PlannedBudget[] => {
+  const gained = planned.slice(1).map((more, place) => {
+    const less = planned[place]!
+    return more.bytes > nearestRatio * less.bytes ? less.lowered.milliseconds() - more.lowered.milliseconds() : 0
+  })
+  const most = Math.max(...gained)
+  if (left === 0 || most <= 0) return planned
+  const place = gained.indexOf(most)
+  const [less, more] = [planned[place]!, planned[place + 1]!]
+  const bytes = Math.floor(Math.sqrt(less.bytes * more.bytes))
+  const found = within(bytes, less.lowered.milliseconds())
+  const isFaster = found !== undefined && found.milliseconds() < less.lowered.milliseconds()
+  const between = { bytes, lowered: isFaster ? found : less.lowered }
+  return lookBetween(planned.toSpliced(place + 1, 0, between), within, left - 1)
+}
+
+/** Each gives a faster plan than those before it; the last one the fastest that there is. */
 const largerThan = (present: Lowered, budget: number, within: WithinBudget): readonly RecommendedBudget[] => {
   const fastest = within(unlimitedBytes)
   if (fastest === undefined || fastest.milliseconds() >= present.milliseconds()) return []
-  const steps = Array.from({ length: looks }, (_, index) => Math.floor(budget * (fastest.peakBytes() / budget) ** ((index + 1) / looks)))
-  let before = present
-  return [...steps.slice(0, -1), fastest.peakBytes()].flatMap((bytes) => {
-    const candidate = within(bytes, before.milliseconds())
-    if (candidate === undefined || candidate.milliseconds() >= before.milliseconds()) return []
-    before = candidate
-    return [{ ...other(present, bytes, candidate), program: candidate.program }]
-  })
+  const ends = [
+    { bytes: budget, lowered: present },
+    { bytes: fastest.peakBytes(), lowered: fastest }
+  ]
+  const planned = lookBetween(ends, within)
+  return planned
+    .slice(1)
+    .flatMap(({ bytes, lowered }, place) =>
+      lowered.milliseconds() < planned[place]!.lowered.milliseconds()
+        ? [{ ...other(present, bytes, lowered), program: lowered.program }]
+        : []
+    )
 }
 
 /** The one that saves the most time for each byte that it adds. */
