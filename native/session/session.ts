@@ -81,7 +81,7 @@ export interface SessionOptions {
   /** float32 where absent. */
   readonly math?: MathMode
   readonly program: Program
-  /** The budget: the arena is exactly this large. */
+  /** The arena is exactly this large: the program's peak, or more. */
   readonly arenaBytes: number
   /**
    * Limit in bytes per second of either direction between the device and the host pool; unlimited
@@ -156,15 +156,19 @@ const createSession = (native: NativeSession): Session => {
       let refused: string | undefined
       const given = images.map(asGiven((sentence) => (refused = sentence)))
       const started = promiseAnswer(native.run(section, stepIo, { ...parameters, images: given, prepared: preparations.take(images) }))
-      if (E.isLeft(started)) return started
+      const handedOver = images.flatMap(({ pixels, isHandedOver }) => (isHandedOver && pixels instanceof Uint8Array ? [pixels] : []))
+      const free = (): void => handedOver.forEach(freePixels)
+      if (E.isLeft(started)) {
+        free()
+        return started
+      }
       pin(stepIo, images)
       // Node waits for its threads when it exits: end the run rather than hang.
       interruptAtExit(interrupt)
       const answer = runAnswer(await started.right)
       forgetInterrupt(interrupt)
-      const handedOver = images.flatMap(({ pixels, isHandedOver }) => (isHandedOver && pixels instanceof Uint8Array ? [pixels] : []))
       if (handedOver.length > 0) await preparations.settle()
-      handedOver.forEach(freePixels)
+      free()
       // What the device was refused is no fault of the device's.
       return E.mapLeft((error: DeviceError): DeviceError => (error.message === refused ? { ...error, code: 'image' } : error))(answer)
     },

@@ -7,7 +7,7 @@ import type { CommandResult } from './command-result'
 
 const placeText = ({ placement, buffers, height, maxLive, ratio, optimal, unusableFreeSpace, ms }: PlaceReport): string =>
   `${placement}: ${buffers} buffers in ${height} bytes, ${ratio.toFixed(4)} of the ${maxLive} live at once` +
-  `${optimal ? ' (no placement is lower)' : ''}; of what is free ${(100 * unusableFreeSpace).toFixed(1)}% is in blocks too small ` +
+  `${optimal ? ' (no placement is lower, padding aside)' : ''}; of what is free ${(100 * unusableFreeSpace).toFixed(1)}% is in blocks too small ` +
   `for what is asked; ${formatMilliseconds(ms)}`
 
 /**

@@ -25,7 +25,7 @@ export interface DecodedImage {
   readonly elementType: PixelType
 }
 
-/** Larger images are unpacked on disk. */
+/** Larger images are unpacked on disk, unless their bands are read as they are stored. */
 export const maxBytesInMemory = 2 ** 30
 
 /**
@@ -93,7 +93,8 @@ const decodeStored = (path: string, header: ImageHeader, least: Extent2): Outcom
 
 /**
  * Decodes PNG, JPEG, TIFF or WebP with 8-bit samples: colours by their profile as sRGB, greyscale
- * made RGB, transparency dropped, and resized up (bicubic) where smaller than `least`. A file that
+ * made RGB, transparency dropped, and resized up (bicubic) where smaller than `least`; of more than
+ * `inMemory` bytes on disk. Bands, and 16 bits, stay as they are stored, and in memory. A file that
  * is cut or damaged is a failure, never a half-grey image.
  */
 export const decodeImage = (

@@ -53,7 +53,7 @@ const diskShare = 0.5
 
 /**
  * Decoded images by path, each at least so large; together up to `limitBytes` in memory, and those
- * that are larger by themselves on disk.
+ * that are larger by themselves on disk, or one of them where bands are read as they are stored.
  */
 export const imageCache = (
   least: Extent2,
@@ -62,18 +62,19 @@ export const imageCache = (
 ): ((path: string) => Outcome<DecodedImage>) => {
   const inMemory = makeCache<DecodedImage>(limitBytes)
   let onDisk: Cache<DecodedImage> | undefined
+  let oneLarge: Cache<DecodedImage> | undefined
   const openDisk = (bytes: number): Outcome<Cache<DecodedImage>> =>
     pipe(
       freeBytes,
       TE.map((free) => (onDisk ??= makeCache(Math.max(bytes, diskShare * free))))
     )
-  const bytesOf = (path: string): Outcome<number> =>
+  const measure = (path: string): Outcome<{ readonly bytes: number; readonly isStored: boolean }> =>
     pipe(
       readHeader(path, reading),
       TE.chainEitherK((header) =>
         pipe(
           computeUpscaledExtent(`the image ${path}`, header, least),
-          E.map((extent) => decodedBytes(extent, header.samples))
+          E.map((extent) => ({ bytes: decodedBytes(extent, header.samples), isStored: header.samples.bands !== undefined }))
         )
       )
     )
@@ -86,13 +87,15 @@ export const imageCache = (
   }
   const decode = (path: string): Outcome<DecodedImage> =>
     pipe(
-      bytesOf(path),
-      TE.bindTo('bytes'),
-      TE.bind('cache', ({ bytes }) => (bytes <= limitBytes ? TE.right(inMemory) : openDisk(bytes))),
+      measure(path),
+      TE.bind('cache', ({ bytes, isStored }) => {
+        if (bytes <= limitBytes) return TE.right(inMemory)
+        return isStored ? TE.right((oneLarge = makeCache(bytes))) : openDisk(bytes)
+      }),
       TE.chain(({ cache, bytes }) => decodeInto(cache, path, bytes))
     )
   return (path) => async () => {
-    const found = inMemory.get(path) ?? onDisk?.get(path)
+    const found = inMemory.get(path) ?? onDisk?.get(path) ?? oneLarge?.get(path)
     return found === undefined ? decode(path)() : E.right(found)
   }
 }

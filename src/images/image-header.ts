@@ -50,7 +50,12 @@ const noReason = 'Unknown error'
 export const fileReason = (path: string, thrown: unknown): string => {
   const reason = errorReason(thrown)
   if (reason === noReason) return 'it cannot be decoded'
-  return reason.replaceAll(`: ${path}`, '').replaceAll(path, 'the file').replace(' at row 4294967295, col 4294967295', '')
+  // Not within other words: a path may be as short as one.
+  const named = `(?<![\\w./-])${path.replace(/[^\w\s/]/g, '\\$&')}(?![\\w/-])`
+  return reason
+    .replace(new RegExp(`: ${named}(?=$|[\n;,])`, 'g'), '')
+    .replace(new RegExp(named, 'g'), 'the file')
+    .replace(' at row 4294967295, col 4294967295', '')
 }
 
 /** Whether a file was taken away since it was opened. */

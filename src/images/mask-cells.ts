@@ -9,7 +9,7 @@ import { readHeader } from './image-header'
 import { inspectAnnotations, openAnnotations } from './inspect-annotations'
 import { type ClassMap, type Mask, decodeMask, inspectMask, openMask } from './masks'
 import type { TiledMask } from './mask-windows'
-import { type PolygonMap, forEachRun } from './paint-polygons'
+import { type PolygonMap, forEachRunOfMap } from './paint-polygons'
 import { forEachTileWindow } from './tile-windows'
 
 /** Takes a run of pixels of one value: [from, to) of a row. */
@@ -28,19 +28,9 @@ const markPixels = (pixels: Uint8Array, { top, left, width }: ImageWindow, mark:
 const markTiles = (mask: TiledMask, mark: MarkRun): Outcome<void> =>
   forEachTileWindow({ ...mask, pixelBytes: 1 }, (pixels, window) => markPixels(pixels, window, mark))
 
-const rowsAtOnce = 4096
-
-const markPolygons = (map: PolygonMap, mark: MarkRun): void => {
-  const { height, width } = map
-  for (let top = 0; top < height; top += rowsAtOnce)
-    forEachRun(map, map, { top, left: 0, height: Math.min(rowsAtOnce, height - top), width }, (row, from, to, value) =>
-      mark(top + row, from, to, value)
-    )
-}
-
 const markMask = (mask: Mask, mark: MarkRun): Outcome<void> => {
   if (mask.annotation !== undefined)
-    return TE.map((map: PolygonMap) => markPolygons(map, mark))(openAnnotations(mask.path, mask, mask.annotation))
+    return TE.map((map: PolygonMap) => forEachRunOfMap(map, mark))(openAnnotations(mask.path, mask, mask.annotation))
   return pipe(
     openMask(mask.path),
     TE.chain((tiled) =>

@@ -119,7 +119,7 @@ const crossRows = (
 }
 
 /** Tells the runs of equal pixels of each row of a window of the map at some extent. */
-export const forEachRun = (map: PolygonMap, view: Extent2, window: ImageWindow, run: Run): void => {
+const forEachRun = (map: PolygonMap, view: Extent2, window: ImageWindow, run: Run): void => {
   const { top, left, height, width } = window
   const scale = { x: view.width / map.width, y: view.height / map.height }
   const seen = map.polygons.filter(
@@ -178,14 +178,18 @@ export const paintWindow = (map: PolygonMap, view: Extent2, window: ImageWindow)
 
 const rowsAtOnce = 4096
 
+/** As `forEachRun`, of all of the finest level. */
+export const forEachRunOfMap = (map: PolygonMap, run: Run): void => {
+  const { height, width } = map
+  for (let top = 0; top < height; top += rowsAtOnce)
+    forEachRun(map, map, { top, left: 0, height: Math.min(rowsAtOnce, height - top), width }, (row, ...at) => run(top + row, ...at))
+}
+
 /** Counts how many pixels of the finest level have each value from 0 to 255. */
 export const countPainted = (map: PolygonMap): readonly number[] => {
   const counts = new Array<number>(256).fill(0)
-  for (let top = 0; top < map.height; top += rowsAtOnce) {
-    const window = { top, left: 0, height: Math.min(rowsAtOnce, map.height - top), width: map.width }
-    forEachRun(map, map, window, (_, from, to, value) => {
-      counts[value]! += to - from
-    })
-  }
+  forEachRunOfMap(map, (_, from, to, value) => {
+    counts[value]! += to - from
+  })
   return counts
 }

@@ -39,7 +39,10 @@ export interface KnownGpus {
 export const ownGpu = (environment: Environment, { gpus, mayShare }: KnownGpus): E.Either<Failure, string | undefined> => {
   const local = localRank(environment)
   if (local === undefined) return E.right(undefined)
-  const shown = environment['CUDA_VISIBLE_DEVICES']?.split(',').filter((name) => name !== '') ?? []
+  const visible = environment['CUDA_VISIBLE_DEVICES']?.split(',')
+  const shown = visible?.filter((name) => name !== '') ?? []
+  // To CUDA, an empty list shows none.
+  if (visible !== undefined && shown.length === 0) return E.right(undefined)
   if (shown.length === 1) return E.right(shown[0])
   const count = shown.length > 0 ? shown.length : (gpus ?? Infinity)
   if (local < count || mayShare) return E.right(shown[local % count] ?? String(local % count))

@@ -16,7 +16,7 @@ import {
   copyTensors,
   createStepIo
 } from '../../native'
-import { listExchanges } from '../../staging'
+import { type Section, listExchanges } from '../../staging'
 import type { Parameter } from '../../staging/graph/graph'
 import { withResource } from '../tasks/with-resource'
 import { runLeavingToFile } from './leave-to-file'
@@ -121,6 +121,14 @@ export interface NetworkOptions {
   readonly recorder?: RunRecorder | undefined
 }
 
+/** A buffer for all weights and optimizer state of a model. */
+const allocateCopy = (model: string, section: Section): E.Either<Failure, MemoryStepIo> =>
+  E.tryCatch(
+    () => createStepIo(section),
+    () =>
+      inputFailure(`the weights of ${model} take ${section.stepIoBytes} bytes, more than Node can allocate; take fewer classes or channels`)
+  )
+
 /** Room on the host for all weights, before they are copied into the arena. */
 const allocateWeights = ({ device, planned: { staged } }: NetworkOptions): E.Either<Failure, MemoryStepIo> => {
   const { graph, program } = staged
@@ -137,12 +145,7 @@ const allocateWeights = ({ device, planned: { staged } }: NetworkOptions): E.Eit
           `${weights} beside ${beside} of activations, more than the ${available?.bytes} of memory that are ${available?.bound}: give a --budget, or a smaller one`
         )
     ),
-    E.chain(() =>
-      E.tryCatch(
-        () => createStepIo(program.restore),
-        () => inputFailure(`${weights}, more than Node can allocate; take fewer classes or channels`)
-      )
-    )
+    E.chain(() => allocateCopy(graph.model, program.restore))
   )
 }
 
@@ -218,7 +221,7 @@ const toRunningNetwork = (
   parameters: readonly Parameter[]
 ): Omit<RunningNetwork, 'startingWeights'> => {
   const { recorder, stepBuffer } = opening
-  const { program } = opening.planned.staged
+  const { graph, program } = opening.planned.staged
   const { step } = program
   const [, , height, width] = program.input
   const input = { kernels: program.kernels, extent: { height, width }, takesWhole: opening.device === 'cuda' }
@@ -270,17 +273,21 @@ const toRunningNetwork = (
     },
     isSaved: () => saved !== undefined,
     suspendWhile: (use) => async () => {
-      const kept = createStepIo(program.save)
+      const allocated = allocateCopy(graph.model, program.save)
+      if (E.isLeft(allocated)) return allocated
+      const kept = allocated.right
       const copied = await run('save', kept, noUpdate, [])()
       if (E.isLeft(copied)) return copied
       saved = kept
       await session?.settle()
       suspend()
       const used = await use(kept)()
-      const restored = createStepIo(program.restore)
-      copyTensors(program.restore.stepIo, kept, restored)
-      const reopened = await openRestored(opening, restored)()
-      if (E.isLeft(reopened)) return reopened
+      const restored = allocateCopy(graph.model, program.restore)
+      if (E.isLeft(restored)) return E.isLeft(used) ? used : restored
+      copyTensors(program.restore.stepIo, kept, restored.right)
+      const reopened = await openRestored(opening, restored.right)()
+      // What failed first is why.
+      if (E.isLeft(reopened)) return E.isLeft(used) ? used : reopened
       session = reopened.right
       saved = undefined
       return used

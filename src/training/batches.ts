@@ -85,7 +85,18 @@ interface PlacedExample {
   readonly place: PlaceCrop
 }
 
-const hasFractions = (rows: readonly PlacedExample[]): boolean => rows.some(({ example }) => getLabelKind(example.label) === 'values')
+/** The labels of some rows of which each has these, one after the other. */
+const joinTargets = (rows: readonly PlacedExample[], parts: readonly Batch['target'][]): Batch['target'] => {
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  const hasFractions = rows.some(({ example }) => getLabelKind(example.label) === 'values')
+  const target = hasFractions ? new Float64Array(length) : new Int32Array(length)
+  let at = 0
+  for (const part of parts) {
+    target.set(part, at)
+    at += part.length
+  }
+  return target
+}
 
 /** The labels of the crops of some examples. */
 const loadTarget = (rows: readonly PlacedExample[], loader: ImageLoader, classes: number): Outcome<Batch['target']> =>
@@ -94,16 +105,7 @@ const loadTarget = (rows: readonly PlacedExample[], loader: ImageLoader, classes
     TE.traverseSeqArray(({ example, place }: PlacedExample): Outcome<ArrayLike<number>> =>
       isMask(example.label) ? loader.classes(example, example.label, place) : TE.right(labelNumbers(example.label, classes))
     ),
-    TE.map((labels) => {
-      const length = labels.reduce((sum, row) => sum + row.length, 0)
-      const target = hasFractions(rows) ? new Float64Array(length) : new Int32Array(length)
-      let at = 0
-      for (const row of labels) {
-        target.set(row, at)
-        at += row.length
-      }
-      return target
-    })
+    TE.map((parts) => joinTargets(rows, parts))
   )
 
 /** A row of training, and what is done to its crop. */
@@ -214,7 +216,7 @@ export const createBatches = (options: BatchOptions): Batches => {
   /** Row by row, each drawn anew until it can be read. */
   const loadAndSettle = async (microStep: number, least: Attempts): Promise<E.Either<Failure, Batch>> => {
     const attempts = Array.from({ length: options.batch }, (_, row) => least[row] ?? 0)
-    const [images, labels]: [(Image | undefined)[], number[]] = [[], []]
+    const [rows, images, targets]: [Row[], (Image | undefined)[], Batch['target'][]] = [[], [], []]
     for (let row = 0; row < options.batch;) {
       const drawn = rowsOf(microStep, attempts)[row]!
       const loaded = await pipe(
@@ -222,18 +224,19 @@ export const createBatches = (options: BatchOptions): Batches => {
         TE.chainFirst(({ images: [image] }): Outcome<unknown> => (image === undefined ? TE.right(image) : readThrough(options.crop)(image)))
       )()
       if (E.isRight(loaded)) {
+        rows.push(drawn)
         images.push(...loaded.right.images)
-        for (const label of Array.from(loaded.right.target)) labels.push(label)
+        targets.push(loaded.right.target)
         row += 1
         continue
       }
       const attempt = attempts[row]!
       attempts[row] = attempt + 1
-      if (loaded.left.code !== 'input' || attempt >= maxAttempts) return loaded
+      if (loaded.left.code !== 'input' || attempt + 1 >= maxAttempts) return loaded
       onSkipped(loaded.left, drawn.example.path, { microStep, row, attempt })
     }
     settle(microStep, attempts)
-    return E.right({ images: fillImages(images), target: labels })
+    return E.right({ images: fillImages(images), target: joinTargets(rows, targets) })
   }
   const loading = new Map<number, Promise<E.Either<Failure, Batch>>>()
   /** What is being loaded ahead is not loaded, and counted, a second time. */

@@ -6,7 +6,7 @@ import { isPaceDue } from '../running/pace-notice'
 import type { RunningNetwork } from '../running/running-network'
 import { failOnAllRanks, allGatherNumbers } from '../ranks/ranks'
 import { unlessAborted } from '../tasks/unless-aborted'
-import type { Batches } from './batches'
+import type { Batch, Batches } from './batches'
 import { getMicroBatchShare } from './launched-mesh'
 import type { BestBy } from './best'
 import type { Tracker } from './tracker'
@@ -84,14 +84,15 @@ interface Updates {
  * micro-batches, and of rows within one.
  */
 const createUpdates = (training: TrainingRun): Updates => {
-  const { request, network, batches, steps, weights, record, agreeOnDraws } = training
+  const { request, network, batches, steps, weights, agreeOnDraws } = training
   const { options, ranks } = request
   const { seed, clipNorm, accumulate } = options
   const { first, every } = getMicroBatchShare(request)
   // Ranks end together: what each was asked is told to all in the end of a step.
   const signal = ranks === undefined ? options.signal : undefined
   let [isBetweenSteps, isStopped] = [true, false]
-  let next = batches.load(record.loss.length * accumulate + first)()
+  /** What is read ahead, which is nothing before the first step. */
+  let next: Promise<E.Either<Failure, Batch>> | undefined
   const inStep = network.exchangesInStep ? ranks : undefined
   /** Its loss, milliseconds, and 1 where this rank was asked to stop. */
   const runMicroBatch = async (
@@ -100,7 +101,8 @@ const createUpdates = (training: TrainingRun): Updates => {
     index: number,
     weighted: E.Either<Failure, FillWeights>
   ): Promise<E.Either<Failure, readonly number[]>> => {
-    const batch = E.isLeft(weighted) ? weighted : await unlessAborted(signal, next)
+    const microStep = step * accumulate + index
+    const batch = E.isLeft(weighted) ? weighted : await unlessAborted(signal, next ?? batches.load(microStep)())
     // Ranks that wait for this one within the step hear nothing else of it.
     const agreed = await allGatherNumbers(inStep, E.map(() => [])(batch))
     if (E.isLeft(agreed)) return agreed
@@ -108,22 +110,17 @@ const createUpdates = (training: TrainingRun): Updates => {
     if (E.isLeft(batch)) return batch
     if (signal?.aborted) return E.left(interruptedFailure(step, steps))
     const { images, target } = batch.right
-    const microStep = step * accumulate + index
     network.io.view('target').set(target)
     weighted.right(index, network.io)
     isBetweenSteps = false
-    const hasNext = microStep + every < steps * accumulate
-    const following = hasNext ? batches.load(microStep + every)() : next
-    const nextImages = hasNext
-      ? following.then(
-          E.match(
-            () => [],
-            (loaded) => loaded.images
-          )
-        )
-      : undefined
+    next = microStep + every < steps * accumulate ? batches.load(microStep + every)() : undefined
+    const nextImages = next?.then(
+      E.match(
+        () => [],
+        (loaded) => loaded.images
+      )
+    )
     const running = network.step({ learningRate: rate, seed, step: microStep }, images, nextImages)()
-    next = following
     return E.map((milliseconds: number) => [network.io.view('loss')[0]!, milliseconds, options.signal?.aborted ? 1 : 0])(await running)
   }
   const update = async (step: number, rate: number): Promise<E.Either<Failure, Update>> => {

@@ -131,7 +131,8 @@ export const jitterStains = (path: string, image: Image, input: Extent2, change:
   }
   if (!(pixels instanceof Uint8Array)) return fail('is decoded on disk: store it as a TIFF in tiles')
   const crop = extentInImage(input, image)
-  const cut = cutCrop(pixels, image, image, crop)
+  // What is handed over is the crop alone, and nobody else's.
+  const cut = image.isHandedOver === true ? pixels : cutCrop(pixels, image, image, crop)
   changeStains(cut, change)
   return E.right({ ...image, ...crop, pixels: cut, isHandedOver: true, cropTop: 0, cropLeft: 0 })
 }

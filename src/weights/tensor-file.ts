@@ -6,10 +6,9 @@ import { strictObject } from '../../staging/decoding/strict-object'
 import { predicateCodec, decoderCodec, boundedListCodec, oneOfCodec, pathCodec, textCodec, wholeNumberCodec } from '../options/codecs'
 import type { Outcome } from '../failure'
 import { type Metadata, type TensorData, metadataKey, writeTensors } from './safetensors'
+import { elementBytes } from './element-types'
 import { libraryFunction } from '../options/decode-options'
 import { required } from '../options/option'
-
-const elementBytes = { F32: 4, F64: 8, I64: 8 } as const
 
 /** The arrays that hold elements of each type, beside plain bytes. */
 const arrays = { F32: Float32Array, F64: Float64Array, I64: BigInt64Array } as const

@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 import type { Outcome } from '../failure'
 import { type Target, checkElements, convertElements, elementBytes } from './element-types'
 import { readRange, withFile } from './file-bytes'
-import { type TorchTensor, readStateDict, storageBytes } from './torch-pickle'
+import { type TorchTensor, readStateDict, spannedElements, storageBytes } from './torch-pickle'
 import type { WeightFile } from './weight-file'
 import { type ByteRange, type EntryRange, withZipEntries } from './zip-entries'
 
@@ -59,10 +59,6 @@ const gather = (read: ArrayBuffer, { shape, strides }: TorchTensor, bytes: numbe
 }
 
 const countElements = ({ shape }: TorchTensor): number => shape.reduce((product, extent) => product * extent, 1)
-
-/** The elements from a view's first to its last; none where it is empty. */
-const spannedElements = ({ shape, strides }: TorchTensor): number =>
-  shape.includes(0) ? 0 : shape.reduce((sum, extent, axis) => sum + (extent - 1) * strides[axis]!, 1)
 
 /** In rows: each stride is the product of the extents after it, but for extents of one. */
 const isContiguous = ({ shape, strides }: TorchTensor): boolean =>

@@ -50,20 +50,17 @@ const decodeStorage = (id: PickleValue): E.Either<string, Storage> => {
     : E.right(new Storage(type, key, elements))
 }
 
-/** The elements that a view reaches from its first, or undefined where that is no number. */
-const spannedElements = (shape: readonly number[], strides: readonly number[]): number | undefined => {
-  if (shape.includes(0)) return 0
-  const reach = shape.reduce((sum, extent, axis) => sum + (extent - 1) * strides[axis]!, 1)
-  return Number.isSafeInteger(reach) ? reach : undefined
-}
+/** The elements from a view's first to its last; none where it is empty. */
+export const spannedElements = ({ shape, strides }: Pick<TorchTensor, 'shape' | 'strides'>): number =>
+  shape.includes(0) ? 0 : shape.reduce((sum, extent, axis) => sum + (extent - 1) * strides[axis]!, 1)
 
 const decodeTensor = (args: readonly PickleValue[]): E.Either<string, TorchTensor> => {
   const [storage, offset, shape, strides] = args
   if (!(storage instanceof Storage) || !isExtent(offset) || !areExtents(shape) || !areExtents(strides) || shape.length !== strides.length)
     return E.left('has a tensor that is no view of a storage')
   const elements = shape.reduce((product, extent) => product * extent, 1)
-  const reach = spannedElements(shape, strides)
-  return Number.isSafeInteger(elements) && reach !== undefined && offset + reach <= storage.elements
+  const reach = offset + spannedElements({ shape, strides })
+  return Number.isSafeInteger(elements) && Number.isSafeInteger(reach) && reach <= storage.elements
     ? E.right(new TorchTensor(storage, offset, shape, strides))
     : E.left(
         `has a tensor of shape [${shape.join(', ')}] that reaches beyond the ${storage.elements} elements of its storage ${storage.key}`

@@ -16,7 +16,7 @@ export interface Placement {
   readonly offsets: readonly number[]
   /** Highest byte in use, plus one; with `pages`, of the memory behind the addresses. */
   readonly peakBytes: number
-  /** True if no placement can be lower. */
+  /** True if no placement can be lower, the padding of the last buffer aside. */
   readonly optimal: boolean
   /**
    * Pages of memory that each buffer's addresses are mapped to, in order; with virtual addressing

@@ -119,7 +119,7 @@ export const placeStatic: Allocator = (lifetimes, options) => {
       return
     }
     missed = target
-    if (verdict === 'impossible') least = target + alignment
+    if (verdict === 'impossible') least = floor + capacity + alignment
   }
   const large = indices.filter((index) => lifetimes[index]!.bytes >= smallShare * bound)
   if (large.length < indices.length) {

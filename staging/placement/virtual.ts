@@ -4,7 +4,7 @@ import type { Allocator, PageRun } from './placement'
 /** The smallest page that CUDA maps on most GPUs, in bytes. */
 export const minCudaPage = 2 ** 21
 
-/** In ascending order, with neighbours joinRuns. */
+/** In ascending order, with neighbours joined. */
 const joinRuns = (runs: readonly PageRun[]): readonly PageRun[] =>
   [...runs]
     .sort((a, b) => a.first - b.first)

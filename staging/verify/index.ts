@@ -55,7 +55,7 @@ const findPeak = ({ stores, sections }: ProgramEvents, space: 'arena' | 'host'):
   return sections.reduce((peak, { events }) => Math.max(peak, highest(events)), 0)
 }
 
-/** A resident stands for one of the buffers that live throughout. */
+/** A persistent tensor stands for one of the buffers that live throughout. */
 const provePersistentTensors = ({ persistentTensors, buffers, hostBuffers }: Program): void => {
   const places = (all: Program['buffers']): ReadonlySet<string> =>
     new Set(all.flatMap(({ role, offset, bytes }) => (role === 'persistent' ? [`${offset},${bytes}`] : [])))
@@ -64,7 +64,7 @@ const provePersistentTensors = ({ persistentTensors, buffers, hostBuffers }: Pro
     if (!(onHost ? host : device).has(`${offset},${bytes}`))
       fail({
         kind: 'form',
-        message: `the resident ${name} of ${bytes} bytes at ${offset} has no buffer that lives throughout.`,
+        message: `the persistent tensor ${name} of ${bytes} bytes at ${offset} has no buffer that lives throughout.`,
         buffer: name
       })
 }

@@ -19,7 +19,7 @@ test('ranks meet by the standard interface, and one that does not come is said t
   const ended = await network.gather(new Uint8Array(13))()
   assert.is(left(ended).message, 'rank 1 hangs: the others have waited for more than 1 second')
   assert.ok(performance.now() - begun >= 100)
-  assert.is(left(await network.gather(new Uint8Array(1))()).message, 'this rank was interrupted while it exchanged with others')
+  assert.is(left(await network.gather(new Uint8Array(1))()).message, 'an exchange of this rank with others was not finished')
   network.leave(1)
 })
 

@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert'
 import type { PixelType } from '../../native'
 import { type TrainOptions, predict, train } from '../../src'
 import { decodeImage } from '../../src/images/decode-image'
+import { imageCache } from '../../src/images/image-cache'
 import { openImage } from '../../src/images/image-source'
 import { inspectMask } from '../../src/images/masks'
 import { finest } from '../../src/images/resolution'
@@ -94,6 +95,17 @@ test('a 16-bit PNG, and bands of an 8-bit one, are decoded as they are stored', 
   await writeColours(at('colours.png'), colours, { height: 2, width: 2 })
   const last = await valueOf(decodeImage(at('colours.png'), one, undefined, { level: 0, bands: [3] }))
   assert.equal([...(last.pixels as Uint8Array)], [40, 100, 160, 220])
+})
+
+test('of images of bands that are too large for the cache, the last one is held', async () => {
+  const names = ['first.png', 'second.png'].map(at)
+  for (const name of names) await writeColours(name, new Uint8Array(12), { height: 2, width: 2 })
+  const cached = imageCache({ height: 1, width: 1 }, 3, { level: 0, bands: [3] })
+  const first = await valueOf(cached(names[0]!))
+  assert.ok(first.pixels instanceof Uint8Array)
+  assert.is(await valueOf(cached(names[0]!)), first)
+  await valueOf(cached(names[1]!))
+  assert.is.not(await valueOf(cached(names[0]!)), first)
 })
 
 test('a colour profile changes no bands', async () => {

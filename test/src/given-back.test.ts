@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Failure, Outcome } from '../../src/failure'
+import { type Failure, type Outcome, inputFailure } from '../../src/failure'
 import { buildSetupGraph, imageNetSource, planNetwork } from '../../src/plans/plan-network'
 import { type RunningNetwork, withNetwork } from '../../src/running/running-network'
 import { createStepIo } from '../../native/session/step-io'
@@ -48,6 +48,17 @@ test('a network whose device cannot be had again still saves its weights, as the
   assert.is(failed.length, 1)
   assert.ok(program.save.stepIo.length > 0)
   for (const { name } of program.save.stepIo) assert.equal(after.view(name), before.view(name))
+})
+
+test('of what failed meanwhile and the device that cannot be had again, the first is said', async () => {
+  const shrinking = { ...planned }
+  const failed = await withNetwork({ planned: shrinking, device: 'reference', seed: 3 }, (network) =>
+    network.suspendWhile(() => {
+      shrinking.staged = { ...planned.staged, program: { ...program, peakBytes: 1 } }
+      return TE.left(inputFailure('this is why'))
+    })
+  )()
+  assert.equal(failed, E.left(inputFailure('this is why')))
 })
 
 test('what was counted of a network goes on after its device was given back', async () => {

@@ -7,7 +7,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { asElements } from '../../src/images/samples'
 import { decodeImage } from '../../src/images/decode-image'
-import { readHeader } from '../../src/images/image-header'
+import { fileReason, readHeader } from '../../src/images/image-header'
 import { imageNotices } from '../../src/images/image-notices'
 import { decodeMask, inspectMask, openMask } from '../../src/images/masks'
 import type { Extent2 } from '../../src/images/resolution'
@@ -362,6 +362,17 @@ test('a mask whose header is damaged is refused', async () => {
     (await failureOf(decodeMask(at('damaged.png')))).message,
     /^the mask .*damaged\.png is damaged in its header: store it anew, or leave its row out$/
   )
+})
+
+test('a reason is said without the path of its file, which may be a part of a word', () => {
+  const reason = (path: string, text: string): string => fileReason(path, new Error(text))
+  assert.is(reason('in', 'Input file is missing: in'), 'Input file is missing')
+  assert.is(reason('a', 'bad marker in a'), 'bad marker in the file')
+  assert.is(
+    reason('/data/x (1).png', 'Input file contains unsupported image format: /data/x (1).png'),
+    'Input file contains unsupported image format'
+  )
+  assert.is(reason('s/a.tif', 's/a.tif: not a TIFF'), 'the file: not a TIFF')
 })
 
 test.run()

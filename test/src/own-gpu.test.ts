@@ -22,6 +22,7 @@ test('a rank has the GPU of its number among those of its machine, by the variab
 test('a rank is left what it sees where a launcher has chosen, or does not count', () => {
   assert.equal(ownGpu({}, four), E.right(undefined))
   assert.equal(ownGpu({ SLURM_LOCALID: '1', CUDA_VISIBLE_DEVICES: '6' }, four), E.right('6'))
+  assert.equal(ownGpu({ SLURM_LOCALID: '1', CUDA_VISIBLE_DEVICES: '' }, four), E.right(undefined), 'it is shown none')
 })
 
 test('more ranks than GPUs are refused, unless they may share them', () => {

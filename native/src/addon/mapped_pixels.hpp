@@ -7,8 +7,8 @@
 
 namespace tilefold::addon {
 
-// mapPixels(path, offset, bytes): the part of the file for the `pixels` of an image, mapped until
-// nothing refers to it any more.
+// mapPixels({ path, offset, bytes }): the part of the file for the `pixels` of an image, mapped
+// until nothing refers to it any more.
 Napi::Value mapPixels(const Napi::CallbackInfo& info);
 
 // freePixels(pixels): gives the memory of a Uint8Array back now, since nothing tells JavaScript to

@@ -24,6 +24,8 @@ Bytes bytesOf(const Napi::Value& value) {
   return bytes;
 }
 
+constexpr napi_type_tag tag = {0x6B1D93F05C2E4A78, 0x94E7A0D2368BF15C};
+
 Napi::Value bytesOfRanks(Napi::Env env, const std::vector<Bytes>& all) {
   Napi::Array array = Napi::Array::New(env, all.size());
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -42,7 +44,9 @@ Napi::Value doubles(Napi::Env env, const std::vector<double>& numbers) {
 
 Napi::Object objectOf(Napi::Env env, const std::shared_ptr<Network>& network) {
   Napi::Object object = Napi::Object::New(env);
-  object.Set("handle", externalOf(env, network));
+  const auto handle = externalOf(env, network);
+  handle.TypeTag(&tag);
+  object.Set("handle", handle);
   object.Set("rank", network->rank());
   object.Set("size", network->size());
   object.Set("gather", Napi::Function::New(env, [network](const Napi::CallbackInfo& call) {
@@ -106,7 +110,9 @@ Napi::Value localNetworks(const Napi::CallbackInfo& info) {
 std::shared_ptr<Network> networkOf(const Napi::Value& handle) {
   if (handle.IsUndefined()) return nullptr;
   if (!handle.IsExternal()) throw Failure("the network is no handle of one");
-  return *handle.As<Napi::External<std::shared_ptr<Network>>>().Data();
+  const auto network = handle.As<Napi::External<std::shared_ptr<Network>>>();
+  if (!network.CheckTypeTag(&tag)) throw Failure("the network is no handle of one");
+  return *network.Data();
 }
 
 }  // namespace tilefold::addon

@@ -1,6 +1,6 @@
-// openNetwork(options): { value: { handle, rank, size, gather, leave } } of the ranks that a
-// launcher of MPI started; localNetworks(size): a list of such, of ranks in this process. See
-// native/network/network.ts.
+// openNetwork(options): { value: { handle, rank, size, gather, timeExchanges, limitWaits, leave } }
+// of the ranks that a launcher of MPI started; localNetworks(size): a list of such, of ranks in
+// this process. See native/network/network.ts.
 #pragma once
 #include <napi.h>
 

@@ -33,14 +33,14 @@ class Promised : public Napi::AsyncWorker {
   void Execute() override {
     try {
       found_ = work_();
-    } catch (const std::exception& error) {
-      failure_ = error.what();
+    } catch (const std::exception&) {
+      failed_ = currentFailure();
     }
   }
 
   void OnOK() override {
     const Napi::Env env = Env();
-    deferred_.Resolve(failure_ ? failure(env, "device", *failure_) : success(env, toValue_(env, found_)));
+    deferred_.Resolve(failed_ ? failure(env, failed_->code, failed_->message) : success(env, toValue_(env, found_)));
   }
 
  private:
@@ -48,7 +48,7 @@ class Promised : public Napi::AsyncWorker {
   Work work_;
   ToValue toValue_;
   Found found_;
-  std::optional<std::string> failure_;
+  std::optional<Failed> failed_;
 };
 
 }  // namespace tilefold::addon

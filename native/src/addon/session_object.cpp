@@ -63,15 +63,15 @@ class Run : public Napi::AsyncWorker {
   void Execute() override {
     try {
       milliseconds_ = session_->run(section_, stepIo_, stepIoBytes_, step_);
-    } catch (const std::exception& error) {
-      failure_ = error.what();
+    } catch (const std::exception&) {
+      failed_ = currentFailure();
     }
   }
 
   void OnOK() override {
     const Napi::Env env = Env();
-    if (failure_)
-      deferred_.Resolve(failure(env, "device", *failure_));
+    if (failed_)
+      deferred_.Resolve(failure(env, failed_->code, failed_->message));
     else if (!milliseconds_)
       deferred_.Resolve(failure(env, "interrupted", "section " + section_ + " was interrupted before its end"));
     else
@@ -88,7 +88,7 @@ class Run : public Napi::AsyncWorker {
   std::size_t stepIoBytes_ = 0;
   StepParameters step_;
   std::optional<double> milliseconds_;
-  std::optional<std::string> failure_;
+  std::optional<Failed> failed_;
 };
 
 // What the session's functions share; close() empties it.

@@ -69,4 +69,20 @@ Napi::Object failure(Napi::Env env, const std::string& code, const std::string& 
   return result;
 }
 
+Failed currentFailure() {
+  try {
+    throw;
+  } catch (const NoMemory& error) {
+    return {"memory", error.what()};
+  } catch (const NoThreads& error) {
+    return {"threads", error.what()};
+  } catch (const Failure& error) {
+    return {"device", error.what()};
+  } catch (const Napi::Error& error) {
+    return {"device", "the addon was called with wrong values (" + error.Message() + ")"};
+  } catch (const std::exception& error) {
+    return {"device", std::string("the device failed (") + error.what() + ")"};
+  }
+}
+
 }  // namespace tilefold::addon

@@ -23,6 +23,13 @@ std::vector<Napi::Object> objectsOf(const Napi::Object& object, const char* name
 Napi::Object success(Napi::Env env, const Napi::Value& value);
 Napi::Object failure(Napi::Env env, const std::string& code, const std::string& message);
 
+// What was thrown, as { error } has it.
+struct Failed {
+  std::string code, message;
+};
+// Of the exception that is being handled, on any thread.
+Failed currentFailure();
+
 // A whole number of JavaScript's within 0 .. 2^53. Throws Failure.
 std::uint64_t countOf(const Napi::Object& object, const char* name);
 
@@ -40,16 +47,9 @@ template <class Body>
 Napi::Value guarded(Napi::Env env, const Body& body) {
   try {
     return success(env, body());
-  } catch (const NoMemory& error) {
-    return failure(env, "memory", error.what());
-  } catch (const NoThreads& error) {
-    return failure(env, "threads", error.what());
-  } catch (const Failure& error) {
-    return failure(env, "device", error.what());
-  } catch (const Napi::Error& error) {
-    return failure(env, "device", "the addon was called with wrong values (" + error.Message() + ")");
-  } catch (const std::exception& error) {
-    return failure(env, "device", std::string("the device failed (") + error.what() + ")");
+  } catch (const std::exception&) {
+    const auto [code, message] = currentFailure();
+    return failure(env, code, message);
   }
 }
 

@@ -88,7 +88,7 @@ class Engines {
   // has run, so that it can begin anew, by other means than those that failed.
   virtual bool abandon() noexcept = 0;
 
-  // Bytes within, to and from the arena, between sections.
+  // Bytes within the arena; to and from it, for tests; between sections.
   virtual void fill(std::byte* address, std::byte value, std::size_t count) = 0;
   virtual void upload(std::byte* address, const std::byte* bytes, std::size_t count) = 0;
   virtual void download(const std::byte* address, std::byte* bytes, std::size_t count) const = 0;

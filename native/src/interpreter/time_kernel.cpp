@@ -192,12 +192,13 @@ double timeCopy(Device& device, Engine engine) {
   const std::unique_ptr<Engines> engines = device.engines({bytes, bytes, 0, {}}, 0);
   if (!engines->queue()) engines->thread(engine);
   Progress progress;
+  const StepParameters none;
   double best = 0;
   for (int repeat = 0; repeat < 4; ++repeat) {
     Section section;
     section.name = std::to_string(repeat);  // one that has not run before is no graph
     const auto start = std::chrono::steady_clock::now();
-    engines->take(section, {});
+    engines->take(section, none);
     engines->begin(section, nullptr, false, progress);
     engines->copy(engine, {engines->arena(), size}, {engines->hostPool(), size}, 1, size, progress);
     engines->end(true);

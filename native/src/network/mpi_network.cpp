@@ -37,22 +37,16 @@ class MpiNetwork : public Network {
   bool exchange(const std::vector<RankBuffers>& parts, const std::function<bool()>& ended) override {
     bool finished = false;
     thread_.execute([&] {
-      if (broken_) throw Failure("this rank was interrupted while it exchanged with others");
+      if (broken_) throw Failure("an exchange of this rank with others was not finished");
+      broken_ = true;
       post(parts);
       const auto begun = Clock::now();
       while (!(finished = mpi_->done())) {
-        if (ended()) {
-          broken_ = true;
-          return;
-        }
-        try {
-          refuseLate(begun, [&] { return mpi_->missing(); });
-        } catch (const Failure&) {
-          broken_ = true;
-          throw;
-        }
+        if (ended()) return;
+        refuseLate(begun, [&] { return mpi_->missing(); });
         if (Clock::now() - begun > spins) std::this_thread::sleep_for(sleeps);
       }
+      broken_ = false;
     });
     return finished;
   }
@@ -87,7 +81,7 @@ class MpiNetwork : public Network {
 
   std::unique_ptr<MpiLibrary> mpi_;
   int rank_ = 0, size_ = 1;
-  bool broken_ = false;  // of the thread: messages are on their way that nobody waits for
+  bool broken_ = false;  // of the thread: messages are on their way, perhaps for good
   Worker thread_{1};
 };
 

@@ -26,7 +26,7 @@ export interface PlaceReport {
   readonly capacity: number | null
   /** True if the height is within the capacity. */
   readonly feasible: boolean
-  /** True if no placement can be lower. */
+  /** True if no placement can be lower, the padding of the last buffer aside. */
   readonly optimal: boolean
   /**
    * The mean share of the bytes free when a buffer is asked for that lie in blocks too small for

@@ -31,8 +31,8 @@ export const listSegments = ({ last }: PathLabel): readonly Segment[] =>
   last === undefined ? [] : [...listSegments(last.before), ...segmentsOf(last.option)]
 
 /**
- * Resident bytes are roundBytes up to this many significant bits, which bounds how many labels
- * there are.
+ * Resident bytes are rounded up to this many significant bits, which bounds how many labels there
+ * are.
  */
 const significantBits = 8
 
