@@ -13,7 +13,8 @@ import { type TrainOptions, exitStatus, predict, train } from '../src'
 import { trainingProgress } from '../src/cli/progress'
 import { mean } from '../src/numbers/mean'
 import { table } from '../src/text/table'
-import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../src/metrics/segmentation-scores'
+import { makeConfusionMatrix, measureConfusion } from '../src/metrics/confusion'
+import { countPixels, emptyConfusion } from '../src/metrics/segmentation-scores'
 
 const image = join(__dirname, 'data', 'classes', 'ihc', 'ihc.png')
 const out = join(__dirname, '..', 'out')
@@ -120,7 +121,7 @@ const main = async (): Promise<void> => {
       [
         [`loss, first ${averaged} steps`, mean(loss.slice(0, averaged)).toFixed(4)],
         [`loss, last ${averaged} steps`, mean(loss.slice(-averaged)).toFixed(4)],
-        ['mean IoU of the whole image', meanIntersectionOverUnion(confusion)?.toFixed(4) ?? 'none'],
+        ['mean IoU of the whole image', measureConfusion(makeConfusionMatrix(confusion.counts, model.classes)).iou?.toFixed(4) ?? 'none'],
         ['image, labels, prediction', at('segmentation.png')]
       ]
     )

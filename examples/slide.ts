@@ -18,7 +18,8 @@ import { paintWindow } from '../src/images/paint-polygons'
 import { mean } from '../src/numbers/mean'
 import { colourOfClass } from '../src/results/colours'
 import { table } from '../src/text/table'
-import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../src/metrics/segmentation-scores'
+import { makeConfusionMatrix, measureConfusion } from '../src/metrics/confusion'
+import { countPixels, emptyConfusion } from '../src/metrics/segmentation-scores'
 
 const slides = join(__dirname, 'data', 'slides')
 const slide = join(slides, 'CMU-1-Small-Region.svs')
@@ -128,7 +129,10 @@ const main = async (): Promise<void> => {
         [`loss, first ${averaged} steps`, mean(loss.slice(0, averaged)).toFixed(4)],
         [`loss, last ${averaged} steps`, mean(loss.slice(-averaged)).toFixed(4)],
         ['peak of prediction on the device', formatBytes(predicted.peakDeviceBytes)],
-        ['mean IoU of polygons held out', meanIntersectionOverUnion(confusion)?.toFixed(4) ?? 'none'],
+        [
+          'mean IoU of polygons held out',
+          measureConfusion(makeConfusionMatrix(confusion.counts, classes.length)).iou?.toFixed(4) ?? 'none'
+        ],
         ['mask, polygons, overlay', out]
       ]
     )

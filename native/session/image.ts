@@ -64,7 +64,9 @@ export const isRead = (pixels: Image['pixels']): pixels is ReadPixels => 'readWi
  * another thread, they would be freed there.
  */
 export const pinPixels = (images: readonly Image[]): void => {
-  for (const { pixels } of images) if (pixels instanceof Uint8Array) markAsUntransferable(pixels.buffer)
+  for (const { pixels, isHandedOver } of images)
+    // What is handed over is nobody else's; marked, it could not be freed from Node 24.15 on.
+    if (pixels instanceof Uint8Array && isHandedOver !== true) markAsUntransferable(pixels.buffer)
 }
 
 /** The image as the addon takes it; `onRefused` is told each sentence in place of pixels. */

@@ -33,7 +33,7 @@ export interface Predictions {
   readonly kind?: PredictedKind & { readonly names: readonly string[]; readonly isNamed: boolean }
   readonly used?: UsedByImages
   /** The failure of the first image that was left out. */
-  readonly firstFailure?: Failure
+  readonly firstFailure?: { readonly at: number; readonly failure: Failure }
 }
 
 const numbers = t.readonlyArray(t.number)
@@ -64,7 +64,7 @@ const predictionsCodec = t.readonly(
         t.type({ strategy: t.string, milliseconds: t.number, peakDeviceBytes: t.number, predictedPeakBytes: t.number }),
         t.partial({ windowBytes: t.number, repeatedTiles: t.number })
       ]),
-      firstFailure: failureJson
+      firstFailure: t.type({ at: t.number, failure: failureJson })
     })
   ]),
   'list of predictions'
@@ -86,7 +86,7 @@ export const addUsage = (a: UsedByImages, b: UsedByImages): UsedByImages => {
 
 const joinPredictions = (parts: readonly Predictions[]): Predictions => {
   const [kind] = parts.flatMap((part) => part.kind ?? [])
-  const [firstFailure] = parts.flatMap((part) => part.firstFailure ?? [])
+  const [firstFailure] = parts.flatMap((part) => part.firstFailure ?? []).sort((a, b) => a.at - b.at)
   const used = parts.flatMap((part) => part.used ?? [])
   return {
     images: parts.flatMap(({ images }) => images).sort(([a], [b]) => a - b),

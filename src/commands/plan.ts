@@ -25,12 +25,14 @@ import { trainingObjective } from '../training/training-objective'
 
 type Options = DecodedOptions<typeof planOptions>
 
-const checkOut = ({ out, model, evaluate }: Options): Outcome<void> => {
+const checkOut = ({ out, model, evaluate, loss }: Options): Outcome<void> => {
   if (out === undefined) return TE.right(undefined)
   const checkForm = (): E.Either<Failure, void> => {
     if (out.endsWith('.json')) return E.right(undefined)
     if (typeof model !== 'string')
       return E.left(inputFailure(`${out}: a plan in TypeScript imports its model; give the model's name or path, or write a *.json file`))
+    if (loss !== undefined)
+      return E.left(inputFailure(`${out}: a plan in TypeScript imports its model as it is, without --loss; write a *.json file`))
     return evaluate
       ? E.left(inputFailure(`${out}: what the compiler checks are training plans; write the plan of an evaluation to a *.json file`))
       : E.right(undefined)

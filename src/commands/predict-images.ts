@@ -238,7 +238,7 @@ const makeReport = (
   { images, skipped, firstFailure, used, kind }: Predictions
 ): E.Either<Failure, PredictReport> => {
   const predicted = images.map(([, image]) => image)
-  if (used === undefined) return E.left(firstFailure!)
+  if (used === undefined) return E.left(firstFailure!.failure)
   const named = kind?.isNamed === true ? { ...used, names: kind.names } : used
   if (data === undefined) return E.right({ ...predicted[0], ...named })
   return E.right({ ...named, images: predicted, skipped: skipped.map(({ path, message }) => ({ path, message })) })

@@ -15,7 +15,7 @@ export interface PlacedImage extends ListedImage {
 interface Found extends Predictions {
   readonly images: (readonly [at: number, predicted: ImagePrediction])[]
   readonly skipped: { at: number; path: string; message: string }[]
-  firstFailure?: Failure
+  firstFailure?: NonNullable<Predictions['firstFailure']>
   kind?: NonNullable<Predictions['kind']>
   used?: UsedByImages
 }
@@ -45,7 +45,7 @@ export const skip =
     const { skipBad, onNotice } = options
     const { found } = progress
     if (!skipBad || !isOfImage(failure)) return TE.left(failure)
-    found.firstFailure ??= failure
+    if (found.firstFailure === undefined || at < found.firstFailure.at) found.firstFailure = { at, failure }
     found.skipped.push({ at, path, message: failure.message })
     tellProgress(options, progress)
     onNotice?.(`${clause(failure)}; ${path} is left out`)

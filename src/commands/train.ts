@@ -174,7 +174,7 @@ const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
     listClaimedOutputs(options),
     notify,
     pipe(
-      TE.traverseSeqArray(removeTraces)(listReplacedFiles(options)),
+      removeTraces(listReplacedFiles(options)),
       TE.chain(() => (request.ranks === undefined ? prepareTraining(request) : prepareOnRanks(request, request.ranks))),
       tap(({ planned }) => options.onPlan?.(planned)),
       TE.chain((prepared) => TE.map((trained: TrainedRecord) => createReport(prepared, trained))(runAndShow(prepared)))

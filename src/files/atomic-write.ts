@@ -87,22 +87,37 @@ export const checkCanWrite = (path: string): Outcome<void> =>
     await rm(await openTemporary(destination, await findReplaced(destination)))
   }, writeFailure(path))
 
-/** Removes what processes that were killed while they wrote a file have left beside it. */
-export const removeTraces = (path: string): Outcome<void> =>
-  TE.tryCatch(async () => {
-    const destination = await resolveDestination(path)
-    await removeAbandoned(dirname(destination), (name) => name === basename(destination), temporaryName)
-  }, writeFailure(path))
+/** Removes what processes that were killed while they wrote files have left beside them. */
+export const removeTraces = (paths: readonly string[]): Outcome<void> => {
+  /** Names by folder: of many files in one, it is listed once. */
+  const names = new Map<string, Set<string>>()
+  const note = (path: string): Outcome<void> =>
+    TE.tryCatch(async () => {
+      const destination = await resolveDestination(path)
+      const folder = dirname(destination)
+      names.set(folder, (names.get(folder) ?? new Set()).add(basename(destination)))
+    }, writeFailure(path))
+  const remove = ([folder, own]: readonly [string, ReadonlySet<string>]): Outcome<void> =>
+    TE.tryCatch(() => removeAbandoned(folder, (name) => own.has(name), temporaryName), writeFailure(folder))
+  return pipe(
+    TE.traverseSeqArray(note)(paths),
+    TE.chain(() => TE.traverseSeqArray(remove)([...names])),
+    TE.map(() => undefined)
+  )
+}
 
 /**
- * Sees that a file can be written, and removes what killed processes left beside it: where nobody
+ * Sees that files can be written, and removes what killed processes left beside them: where nobody
  * else can be writing.
  */
-export const checkWritable = (path: string): Outcome<void> =>
+export const checkAllWritable = (paths: readonly string[]): Outcome<void> =>
   pipe(
-    checkCanWrite(path),
-    TE.chain(() => removeTraces(path))
+    TE.traverseSeqArray(checkCanWrite)(paths),
+    TE.chain(() => removeTraces(paths))
   )
+
+/** As `checkAllWritable`, of one file. */
+export const checkWritable = (path: string): Outcome<void> => checkAllWritable([path])
 
 /**
  * Flushes the file, and gives it the mode, and as far as that is allowed the owner, of the one that

@@ -5,11 +5,13 @@ type Extent = Pick<ImageWindow, 'height' | 'width'>
 /**
  * Where an image lies on the ground: the corner of the pixel (row, column) is at x = a + b column +
  * c row, y = d + e column + f row, with affine [a, b, c, d, e, f] (GDAL's order) in the units of
- * the coordinate system. `epsg` is its EPSG code; absent where the file names none.
+ * the coordinate system. `epsg` is its EPSG code; absent where the file names none; `isGeodetic` of
+ * a system of degrees, which is not projected.
  */
 export interface GeoTransform {
   readonly affine: readonly [number, number, number, number, number, number]
   readonly epsg?: number
+  readonly isGeodetic?: true
 }
 
 /** Returns where an image lies on the ground when it is read at another extent, as of a level. */
@@ -65,7 +67,9 @@ export const readGeoTransform = ({ pixelScale, tiePoints, transformation, geoKey
   const affine = affineOf()
   if (!isAffine(affine)) return undefined
   const code = keys.get(projectedCode) ?? keys.get(geodeticCode)
-  const geoTransform = { affine, ...(code === undefined || code === 0 || code === userDefined ? {} : { epsg: code }) }
+  const isKnown = code !== undefined && code !== 0 && code !== userDefined
+  const isGeodetic = isKnown && !keys.has(projectedCode)
+  const geoTransform = { affine, ...(isKnown && { epsg: code }), ...(isGeodetic && { isGeodetic: true as const }) }
   // What lies at the middle of a pixel there lies at its corner here.
   return keys.get(rasterType) === pixelIsPoint ? shiftGeoTransform(geoTransform, { top: -0.5, left: -0.5 }) : geoTransform
 }

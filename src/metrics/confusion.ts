@@ -10,6 +10,11 @@ export interface ConfusionMeasures {
    * The intersection over union of each class: |labelled and predicted| / |labelled or predicted|.
    */
   readonly classIou: readonly (number | null)[]
+  /**
+   * Mean over the classes that are labelled or predicted somewhere, each over the whole set (as
+   * PASCAL VOC's segmentation accuracy: Everingham et al., 2010).
+   */
+  readonly iou: number | null
   /** The Dice score of each class: 2 |labelled and predicted| / (|labelled| + |predicted|). */
   readonly classDice: readonly (number | null)[]
   /** Mean over the classes that are labelled or predicted somewhere. */
@@ -32,18 +37,20 @@ export const makeConfusionMatrix = (counts: ArrayLike<number>, classes: number):
 
 /**
  * Measures by a confusion matrix, a row for each class of the labels: intersection over union and
- * Dice of each class, mean Dice, and Cohen's kappa. Null where nothing counts.
+ * Dice of each class, their means, and Cohen's kappa. Null where nothing counts.
  */
 export const measureConfusion = (confusion: ConfusionMatrix): ConfusionMeasures => {
   const labelled = confusion.map(sum)
   const predicted = confusion.map((_, column) => sum(confusion.map((row) => row[column]!)))
   const right = confusion.map((row, index) => row[index]!)
   const classDice = right.map((both, index) => share(2 * both, labelled[index]! + predicted[index]!))
+  const classIou = right.map((both, index) => share(both, labelled[index]! + predicted[index]! - both))
   const all = sum(labelled)
   const chance = all === 0 ? 1 : sum(labelled.map((count, index) => (count / all) * (predicted[index]! / all)))
   return {
     confusion,
-    classIou: right.map((both, index) => share(both, labelled[index]! + predicted[index]! - both)),
+    classIou,
+    iou: meanOfKnown(classIou),
     classDice,
     dice: meanOfKnown(classDice),
     kappa: chance === 1 ? null : (sum(right) / all - chance) / (1 - chance)

@@ -4,7 +4,6 @@ import type { Extent2 } from '../images/resolution'
 import { measureConfusion, makeConfusionMatrix } from './confusion'
 import { meanOfKnown } from './mean-of-known'
 import type { Quality } from './quality'
-import { meanIntersectionOverUnion } from './segmentation-scores'
 import { type ScoreCounts, countScore, emptyScoreCounts } from './score-areas'
 
 /** How the scores of pixels are measured, by the loss that the network is trained by. */
@@ -184,7 +183,6 @@ export const computeQuality = (
   return {
     loss: isFinite ? lossSum / Math.max(lossWeight, Number.MIN_VALUE) + overlapLoss / Math.max(images, 1) : NaN,
     accuracy: right / Math.max(all, 1),
-    iou: meanIntersectionOverUnion({ counts: confusion, classes }),
     auc: meanOfKnown(areas),
     ...(areas.length > 1 ? { classAuc: areas } : {}),
     ...measureConfusion(makeConfusionMatrix(confusion, classes))

@@ -47,13 +47,26 @@ export const areaUnderCurve = (values: Float64Array, isPositive: (index: number)
  * Log-odds of a class for every image: in the order of its softmax probability, but without ties
  * where that rounds to 1.
  */
-const logOdds = (scores: Scores, wanted: number): Float64Array =>
-  Float64Array.from(scores.labels, (_, image) => imageScores(scores, image)[wanted]! - logSumExp(imageScores(scores, image), wanted))
+const logOdds = (scores: Scores): ((wanted: number) => Float64Array) => {
+  const rows = scores.labels.map((_, image) => {
+    const row = imageScores(scores, image)
+    const found = argmax(row)
+    return { row, found, sum: row.reduce((sum, value) => sum + Math.exp(value - row[found]!), 0) }
+  })
+  return (wanted) =>
+    Float64Array.from(rows, ({ row, found, sum }) => {
+      const value = row[wanted]!
+      // Without the largest little may be left, which a difference would lose.
+      if (wanted === found || row.length === 2) return value - logSumExp(row, wanted)
+      return value - row[found]! - Math.log(sum - Math.exp(value - row[found]!))
+    })
+}
 
 const meanAuc = (scores: Scores): number | null => {
   const { classes, labels } = scores
   const wanted = classes === 2 ? [1] : Array.from({ length: classes }, (_, index) => index)
-  return meanOfKnown(wanted.map((of) => areaUnderCurve(logOdds(scores, of), (image) => labels[image] === of) ?? null))
+  const oddsOf = logOdds(scores)
+  return meanOfKnown(wanted.map((of) => areaUnderCurve(oddsOf(of), (image) => labels[image] === of) ?? null))
 }
 
 /**

@@ -26,19 +26,3 @@ export const countPixels = ({ counts, classes }: Confusion, labels: ArrayLike<nu
   }
   return allFinite
 }
-
-/**
- * Mean over classes of intersection over union, |labelled and predicted| / |labelled or predicted|,
- * each over the whole set (as PASCAL VOC's segmentation accuracy: Everingham et al., 2010); classes
- * that neither has are left out. Null where no pixel counts.
- */
-export const meanIntersectionOverUnion = ({ counts, classes }: Confusion): number | null => {
-  const all = Array.from({ length: classes }, (_, index) => index)
-  const sum = (entry: (other: number) => number): number => all.reduce((total, other) => total + counts[entry(other)]!, 0)
-  const shares = all.flatMap((one) => {
-    const both = counts[one * classes + one]!
-    const either = sum((other) => one * classes + other) + sum((other) => other * classes + one) - both
-    return either === 0 ? [] : [both / either]
-  })
-  return shares.length === 0 ? null : shares.reduce((total, share) => total + share, 0) / shares.length
-}

@@ -155,10 +155,11 @@ const measureMissing = async (
 ): Promise<E.Either<Failure, Pick<Measured, 'profile' | 'isComplete'>>> => {
   const refused = new Set<string>()
   let [profile, isComplete] = [start, true]
-  for (const [missing, most] of rounds)
+  for (const [missing, most] of rounds) {
+    let isRoundComplete = true
     for (let round = 0; round < most; round += 1) {
       if (performance.now() >= until) {
-        isComplete = false
+        isRoundComplete = false
         break
       }
       const found = pipe(
@@ -172,12 +173,14 @@ const measureMissing = async (
       if (kernels.length === 0) break
       const measured = await measureAll(meter, kernels, profile, { device, until, ...pickWatching(watching) })
       profile = measured.profile
-      isComplete = measured.isComplete
+      isRoundComplete = measured.isComplete
       const written = await writeProfile(profile)()
       if (measured.failure !== undefined) return E.left(measured.failure)
       if (E.isLeft(written)) return written
       measured.refused.forEach((kernel) => refused.add(keyOfKernel(kernel)))
     }
+    isComplete &&= isRoundComplete
+  }
   return E.right({ profile, isComplete })
 }
 
@@ -241,8 +244,8 @@ export const measure = (wanted: MeasurementRequest): Outcome<Measurements> => {
         TE.fromEither
       )
     ),
-    // The link's rate is new, whether or not any kernel is.
-    TE.chainFirst(({ before }) => writeProfile(before)),
+    // The link's rate is new, whether or not any kernel is; what is measured anew stays until then.
+    TE.chainFirst(({ before }) => (wanted.isAnew === true ? TE.right(undefined) : writeProfile(before))),
     TE.bind('after', ({ meter, before }) => measureRounds(meter, wanted, before)),
     TE.map(({ after: { profile, isComplete }, before }) => ({
       profile,

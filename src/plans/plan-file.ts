@@ -104,7 +104,7 @@ const root = realpathSync(join(__dirname, '..', '..'))
 
 const pathFrom = (folder: string, to: string): string => {
   const path = relative(folder, to).split(sep).join('/')
-  return path.startsWith('.') ? path : `./${path}`
+  return /^\.\.?(\/|$)/.test(path) ? path : `./${path}`
 }
 
 /** `tilefold/dsl` where the package can be found from the folder, else the way to this clone. */
@@ -116,6 +116,9 @@ const importPath = (part: 'dsl' | 'models', folder: string): string =>
       () => `tilefold/${part}`
     )
   )
+
+/** A path as a string of TypeScript's. */
+const quoted = (path: string): string => `'${path.replace(/['\\]/g, '\\$&')}'`
 
 /** The model that a plan is for, as the command line names it. */
 interface PlannedModel {
@@ -136,7 +139,7 @@ const moduleForm = (path: string, { name, options, model }: PlannedModel, { grap
       const form = (from: string, imported: string, expression: string): E.Either<Failure, PlanFileForm> =>
         E.right({
           kind: 'typescript',
-          imports: [`import { planFor } from '${importPath('dsl', folder)}'`, `import ${imported} from '${from}'`],
+          imports: [`import { planFor } from ${quoted(importPath('dsl', folder))}`, `import ${imported} from ${quoted(from)}`],
           model: expression,
           names: graph.nodes.map((node) => node.name)
         })

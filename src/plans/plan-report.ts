@@ -17,7 +17,7 @@ import { formatBytes, formatMilliseconds, percent } from '../text/format'
 
 /** A segment of a plan: its layers, its tiles and what of it is kept. */
 export interface SegmentReport {
-  /** Half-open range over the model's flattened layers. */
+  /** Half-open range over the layers, in the order in which the plan runs them. */
   readonly from: number
   readonly to: number
   /** Names of the segment's first and last layer. */
@@ -109,8 +109,8 @@ export const segmentReport = (
   return {
     from,
     to,
-    fromName: graph.nodes[from]?.name ?? '',
-    toName: graph.nodes[to - 1]?.name ?? '',
+    fromName: graph.nodes[order[from]!]!.name,
+    toName: graph.nodes[order[to - 1]!]!.name,
     grid,
     recompute,
     winograd: namesOf(segment.winograd),

@@ -41,8 +41,9 @@ const withHeatMap =
       openImage(name, reading),
       TE.chain((whole) => {
         const { cropTop: top, cropLeft: left } = centreCrop(crop)(whole.header)
+        const isColours = whole.channels === 3 && whole.elementType === 'uint8'
         // An image that is smaller than the crop was made larger for it.
-        return top < 0 || left < 0 ? TE.right(seen) : TE.chain(draw)(cropSource(whole, reading, { top, left, ...crop }))
+        return !isColours || top < 0 || left < 0 ? TE.right(seen) : TE.chain(draw)(cropSource(whole, reading, { top, left, ...crop }))
       })
     )
   }
@@ -52,7 +53,7 @@ const withoutPlan = ({ plan: _, ...setup }: HeatMapRequest['setup']): HeatMapReq
 
 /**
  * Crops that were validated, each with the heat map of the class that the network says over it: of
- * those that lie within their image, and of a network that scores images. Fails as
+ * those that lie within their image, of RGB of 8 bits and of a network that scores images. Fails as
  * `computeHeatMap`.
  */
 export const drawHeatMaps = (crops: readonly SeenCrop[], request: CropHeatMapRequest): Outcome<readonly SeenCrop[]> =>

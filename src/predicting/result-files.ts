@@ -3,7 +3,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
-import { checkWritable } from '../files/atomic-write'
+import { checkAllWritable, checkWritable } from '../files/atomic-write'
 import { makeFolder } from '../files/make-folder'
 import { type ResultFormat, parseResultFormat } from '../results/formats'
 import type { ListedImage } from './listed-images'
@@ -71,8 +71,7 @@ export const checkResultPaths = ({ out, isList }: Wanted, files: readonly string
       },
       (thrown) => inputFailure(`--out ${out}: no folder can be made there (${errorReason(thrown)})`)
     ),
-    TE.chain(() => TE.traverseSeqArray(checkWritable)(files)),
-    TE.map(() => undefined)
+    TE.chain(() => checkAllWritable(files))
   )
 }
 

@@ -54,7 +54,6 @@ const segmentPart = (graph: Graph, segment: Segment): SegmentPart => {
     text: first === last ? first : `${first} to ${last}`,
     tiles: tilesText(segment.grid),
     backward: backwardText(segment, segment.to === graph.nodes.length),
-    batches: segment.grid.B,
     height: tilesAlong(graph, segment, 'H', tiling.H),
     width: tilesAlong(graph, segment, 'W', tiling.W)
   }

@@ -64,8 +64,6 @@ const segment = exact({
   text: t.string,
   tiles: t.string,
   backward: t.string,
-  /** Number of tiles along the batch. */
-  batches: t.number,
   height: tilesAlong,
   width: tilesAlong
 })

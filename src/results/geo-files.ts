@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
@@ -12,25 +13,22 @@ import { type TiffTag, tag } from './tiff-file'
 const keys = { modelType: 1024, rasterType: 1025, geodetic: 2048, projected: 3072 } as const
 const [projectedModel, geographicModel, pixelIsArea] = [1, 2, 1]
 
-/** EPSG numbers coordinate systems of degrees so; all others are of metres or feet. */
-const isGeographic = (epsg: number): boolean => epsg >= 4000 && epsg < 5000
-
-const geoKeys = (epsg: number | undefined): readonly number[] => {
+const geoKeys = ({ epsg, isGeodetic }: Omit<GeoTransform, 'affine'>): readonly number[] => {
   const system =
     epsg === undefined
       ? []
       : [
-          [keys.modelType, isGeographic(epsg) ? geographicModel : projectedModel],
-          [isGeographic(epsg) ? keys.geodetic : keys.projected, epsg]
+          [keys.modelType, isGeodetic ? geographicModel : projectedModel],
+          [isGeodetic ? keys.geodetic : keys.projected, epsg]
         ]
   const all = [...system, [keys.rasterType, pixelIsArea]].sort(([one], [other]) => one! - other!)
   return [1, 1, 0, all.length, ...all.flatMap(([key, value]) => [key!, 0, 1, value!])]
 }
 
 /** The tags of GeoTIFF that keep the place: a transformation, and the system's code. */
-export const listGeoTags = ({ affine: [a, b, c, d, e, f], epsg }: GeoTransform): readonly TiffTag[] => [
+export const listGeoTags = ({ affine: [a, b, c, d, e, f], ...system }: GeoTransform): readonly TiffTag[] => [
   tag(34264, 'double', b, c, 0, a, e, f, 0, d, 0, 0, 0, 0, 0, 0, 0, 1),
-  tag(34735, 'short', ...geoKeys(epsg))
+  tag(34735, 'short', ...geoKeys(system))
 ]
 
 const endings: Readonly<Record<string, string>> = { '.tif': '.tfw', '.tiff': '.tfw', '.png': '.pgw' }
@@ -38,11 +36,21 @@ const endings: Readonly<Record<string, string>> = { '.tif': '.tfw', '.tiff': '.t
 /** The six lines of a world file, of which the last two are the middle of the first pixel. */
 const worldText = ({ affine: [a, b, c, d, e, f] }: GeoTransform): string => `${[b, e, c, f, a + (b + c) / 2, d + (e + f) / 2].join('\n')}\n`
 
+/** Whether there is a file that holds another text. */
+const isAnother = (path: string, text: string): boolean => {
+  try {
+    return readFileSync(path, 'utf8') !== text
+  } catch {
+    return false
+  }
+}
+
 const writeText = (path: string, text: string): Outcome<void> => writeFileAtomic(path, () => [Buffer.from(text)])
 
 /**
  * Writes what keeps an image's place beside it, for *.tif and *.png: a world file, and a .prj where
- * the coordinate system is known by its code; where its text is not, `onNotice` is told.
+ * the coordinate system is known by its code. Where its text is not, or another stands there, which
+ * is left, `onNotice` is told.
  */
 export const writeGeoFiles = (path: string, geoTransform: GeoTransform, onNotice?: (sentence: string) => void): Outcome<void> => {
   const extension = extname(path)
@@ -55,7 +63,12 @@ export const writeGeoFiles = (path: string, geoTransform: GeoTransform, onNotice
       projectionText(code),
       E.fold(
         (sentence) => TE.fromIO(() => onNotice?.(sentence)),
-        (text) => writeText(`${stem}.prj`, text)
+        (text) => {
+          const projection = `${stem}.prj`
+          return isAnother(projection, text)
+            ? TE.fromIO(() => onNotice?.(`${projection} is left as it is: it is not what would be written for EPSG:${code}`))
+            : writeText(projection, text)
+        }
       )
     )
   return pipe(

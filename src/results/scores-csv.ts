@@ -22,8 +22,17 @@ export const softmax = (scores: readonly number[]): readonly number[] => {
 /** A score as the probability of its class by itself. */
 export const sigmoid = (score: number): number => 1 / (1 + Math.exp(-score))
 
-const writeCsv = (path: string, rows: readonly (readonly string[])[]): Outcome<void> =>
-  writeFileAtomic(path, () => [Buffer.from(stringify([...rows]))])
+/** Row by row: of many images with many classes all are more than a string holds. */
+const writeCsv = <A>(
+  path: string,
+  header: readonly string[],
+  images: readonly A[],
+  toRow: (image: A) => readonly string[]
+): Outcome<void> =>
+  writeFileAtomic(path, function* () {
+    yield Buffer.from(stringify([[...header]]))
+    for (const image of images) yield Buffer.from(stringify([[...toRow(image)]]))
+  })
 
 type WriteTable = (path: string, names: readonly string[], images: readonly PredictedScores[]) => Outcome<void>
 
@@ -37,22 +46,20 @@ const columns = (names: readonly string[]): readonly string[] => names.map((name
  */
 export const tableWriters: Readonly<Record<'softmax' | 'sigmoid' | 'value', WriteTable>> = {
   softmax: (path, names, images) =>
-    writeCsv(path, [
-      ['path', 'class', ...columns(names)],
-      ...images.map((image) => [image.path, names[image.class!]!, ...softmax(image.scores!).map(String)])
+    writeCsv(path, ['path', 'class', ...columns(names)], images, (image) => [
+      image.path,
+      names[image.class!]!,
+      ...softmax(image.scores!).map(String)
     ]),
   sigmoid: (path, names, images) =>
-    writeCsv(path, [
-      ['path', 'labels', ...columns(names)],
-      ...images.map((image) => [
-        image.path,
-        image.classes!.map((one) => names[one]!).join(';'),
-        ...image.scores!.map((one) => `${sigmoid(one)}`)
-      ])
+    writeCsv(path, ['path', 'labels', ...columns(names)], images, (image) => [
+      image.path,
+      image.classes!.map((one) => names[one]!).join(';'),
+      ...image.scores!.map((one) => `${sigmoid(one)}`)
     ]),
   value: (path, names, images) =>
-    writeCsv(path, [
-      ['path', ...(names.length === 1 ? ['value'] : names.map((name) => `value:${name}`))],
-      ...images.map((image) => [image.path, ...image.values!.map(String)])
+    writeCsv(path, ['path', ...(names.length === 1 ? ['value'] : names.map((name) => `value:${name}`))], images, (image) => [
+      image.path,
+      ...image.values!.map(String)
     ])
 }

@@ -107,7 +107,7 @@ const createSender = (call: Call, runId: string, notify: (sentence: string) => v
       if (hasFailed) return
       const timestamp = Date.now()
       waiting.push(...scalars.flatMap(({ tag, value }) => (Number.isFinite(value) ? [{ key: tag, value, timestamp, step }] : [])))
-      sending ??= send()
+      if (waiting.length > 0) sending ??= send()
     },
     flush: async (): Promise<void> => {
       await sending

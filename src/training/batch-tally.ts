@@ -5,7 +5,7 @@ import { measureConfusion, makeConfusionMatrix } from '../metrics/confusion'
 import { measureLabelSets } from '../metrics/label-sets'
 import type { Quality } from '../metrics/quality'
 import { measureQuality } from '../metrics/scores'
-import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../metrics/segmentation-scores'
+import { countPixels, emptyConfusion } from '../metrics/segmentation-scores'
 import { measureValues } from '../metrics/values'
 import { weightOfTargets } from '../running/normaliser'
 import { getScoreKind } from '../running/score-kind'
@@ -169,7 +169,6 @@ const tallyOfPixels = (loss: Node, classes: number, batch: number): Tally => {
         : {
             loss: isFinite ? losses.mean() : NaN,
             accuracy: right / counted,
-            iou: meanIntersectionOverUnion(confusion),
             ...measureConfusion(makeConfusionMatrix(confusion.counts, classes))
           }
   }

@@ -29,7 +29,11 @@ test('a scale and a point tell where the corner lies, and the key of a projected
     affine: [499_980, 10, 0, 5_300_020, 0, -20],
     epsg: 32633
   })
-  assert.equal(await geoTransformOf([scale, point, keys([2048, 4326])]), { affine: [499_980, 10, 0, 5_300_020, 0, -20], epsg: 4326 })
+  assert.equal(await geoTransformOf([scale, point, keys([2048, 4326])]), {
+    affine: [499_980, 10, 0, 5_300_020, 0, -20],
+    epsg: 4326,
+    isGeodetic: true
+  })
 })
 
 test('points of pixels lie half a pixel off; systems of the file itself have no code', async () => {

@@ -3,7 +3,7 @@
  * newest Node that there is.
  * All compilers and settings: test/systems/packages.test.ts.
  */
-import { readFileSync, readdirSync, renameSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -20,6 +20,7 @@ import {
 import { type Ended, borrow, installed, nodes, prints, run, writeFiles } from '../systems/strange-project'
 import type { CommandName } from '../../src/option-tables/command-table'
 import { root } from './command-line'
+import { writeTiledTiff } from './tiled-tiff'
 
 const { project, said } = installed()
 const command = join(project, 'node_modules', '.bin', 'tilefold')
@@ -183,6 +184,16 @@ for (const { name, program } of oldestAndNewest)
     const { status, stdout, stderr } = run(project, program, [command, ...training], quiet)
     assert.is(status, 0, stderr)
     assert.is(JSON.parse(stdout).steps, 2)
+    // Crops of tiles are freed by hand.
+    for (const kind of ['a', 'b']) {
+      mkdirSync(at('tiles', kind), { recursive: true })
+      writeTiledTiff(at('tiles', kind, 'one.tif'), [{ height: 64, width: 64, pixels: new Uint8Array(3 * 64 * 64) }], {
+        tile: 32,
+        channels: 3
+      })
+    }
+    const tiled = run(project, program, [command, 'train', 'model.mjs', '--data', 'tiles', '--steps', '2', '--json'], quiet)
+    assert.is(tiled.status, 0, tiled.stderr)
   })
 
 test('ts-node checks and runs ECMAScript modules', () => {

@@ -106,6 +106,34 @@ test('a built-in model in this clone is imported by the name of the package', as
   }
 })
 
+test('segments are named by the layers that run first and last, where a plan runs them in another order', async () => {
+  const file = at('alexnet.json')
+  const { segments } = await json(
+    'plan',
+    'alexnet',
+    '--strategy',
+    'sft',
+    '--budget',
+    '60%',
+    '--device',
+    'devices/v100-16gb.json',
+    '--out',
+    file
+  )
+  const written = readPlan('alexnet.json')
+  assert.ok(written.order.some((position, index) => position !== index))
+  assert.equal(
+    segments.map(({ toName }: { readonly toName: string }) => toName),
+    written.segments.map(({ checkpoint }) => checkpoint)
+  )
+})
+
+test('a plan in TypeScript is of a model as it is, without --loss', async () => {
+  const [status, sentence] = await refusal('plan', 'unet', '--classes', '2', '--loss', 'dice', '--out', at('dice.plan.ts'))
+  assert.is(status, 2)
+  assert.match(sentence, /dice\.plan\.ts: a plan in TypeScript imports its model as it is, without --loss; write a \*\.json file/)
+})
+
 test('an input other than the model’s own is said in the file, and on the command line', async () => {
   const file = at('wide.plan.ts')
   await json('plan', typescriptModel, '--input', '1x3x64x48', '--out', file)

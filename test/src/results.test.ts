@@ -100,7 +100,11 @@ test('a palette, and a picture, as libvips and OpenSlide show them', async () =>
 
 test('a mask keeps the place of its image, as GeoTIFF and in a world file with its .prj', async () => {
   for (const epsg of [32633, 4326, undefined]) {
-    const geoTransform = { affine: [500_000, 0.5, 0.1, 4_100_000, 0.2, -0.5] as const, ...(epsg && { epsg }) }
+    const geoTransform = {
+      affine: [500_000, 0.5, 0.1, 4_100_000, 0.2, -0.5] as const,
+      ...(epsg && { epsg }),
+      ...(epsg === 4326 && { isGeodetic: true as const })
+    }
     await valueOf(writePyramid(at('ground.tif'), rowsOfParts({ height, width }, inParts), { geoTags: listGeoTags(geoTransform) }))
     assert.equal((await valueOf(openImage(at('ground.tif')))).header.geoTransform, geoTransform)
     const said: string[] = []
@@ -122,6 +126,15 @@ test('a coordinate system whose text is not known is named, and has no .prj', as
   await valueOf(writeGeoFiles(at('unknown.png'), geoTransform, (sentence) => void said.push(sentence)))
   assert.equal(said, ['no .prj is written for EPSG:29999, which @esri/proj-codes does not know'])
   assert.equal([existsSync(at('unknown.pgw')), existsSync(at('unknown.prj'))], [true, false])
+})
+
+test('a .prj that holds another text is left, and said', async () => {
+  const said: string[] = []
+  writeFileSync(at('own.prj'), 'another')
+  const geoTransform = { affine: [0, 1, 0, 0, 0, -1] as const, epsg: 32633 }
+  await valueOf(writeGeoFiles(at('own.tif'), geoTransform, (sentence) => void said.push(sentence)))
+  assert.is(readFileSync(at('own.prj'), 'utf8'), 'another')
+  assert.match(said.join(), /own\.prj is left as it is: it is not what would be written for EPSG:32633$/)
 })
 
 const traced = async (pixels: Uint8Array, high: number, wide: number): Promise<readonly TracedPolygon[]> => {

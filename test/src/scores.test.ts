@@ -52,6 +52,26 @@ test('loss, accuracy and AUC of two classes', () => {
   assert.is(auc, 0.5)
 })
 
+test('of more classes, a score is ranked by its log-odds, however near to certain', () => {
+  const [classes, images] = [5, 40]
+  const { uniform } = randomStream(3, 'scores')
+  const values = Float64Array.from({ length: images * classes }, (_, index) => 60 * uniform(index))
+  const labels = Array.from({ length: images }, (_, image) => image % classes)
+  const oddsOf = (image: number, wanted: number): number => {
+    const others = [...values.subarray(image * classes, (image + 1) * classes)].filter((_, index) => index !== wanted)
+    const largest = Math.max(...others)
+    return values[image * classes + wanted]! - largest - Math.log(others.reduce((sum, value) => sum + Math.exp(value - largest), 0))
+  }
+  const areas = Array.from({ length: classes }, (_, wanted) =>
+    byPairs(
+      Float64Array.from(labels, (__, image) => oddsOf(image, wanted)),
+      labels.map((label) => label === wanted)
+    )
+  )
+  const mean = areas.reduce((sum, area) => sum + area) / classes
+  assert.ok(Math.abs(measureQuality({ values, classes, labels }).auc! - mean) < 1e-12)
+})
+
 test('of more classes, the AUC is the mean of one against the rest, absent classes left out', () => {
   const values = Float64Array.of(3, 1, 0, 0, 0, 2, 1, 0, 2, 1, 0, 0)
   const labels = [0, 1, 0, 1]

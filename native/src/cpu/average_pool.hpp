@@ -1,5 +1,5 @@
-// Average pools in blocked layouts, of T: float or Bfloat16. Sums are formed in float, the
-// gradients of pixels that several windows hold too.
+// Average pools in blocked layouts, of T: float or Bfloat16. Sums are formed in float, those
+// of long windows in double, the gradients of pixels that several windows hold too.
 #pragma once
 #include "launch.hpp"
 

@@ -1,11 +1,37 @@
 #include "copy_box.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <type_traits>
 
 #include "parallel.hpp"
 #include "vector_loops.hpp"
 
 namespace tilefold::cpu {
+namespace {
+
+// Adds `count` elements of each of some rows to one; of bf16 the sum is float32, and rounded once.
+template <class T>
+void addRows(const T* rows, std::int64_t stride, std::int64_t summands, T* to, std::int64_t count) {
+  if constexpr (std::is_same_v<T, ParameterOf<T>>) {
+    for (std::int64_t summand = 0; summand < summands; ++summand) add(rows + summand * stride, to, count);
+  } else {
+    constexpr std::int64_t most = 1024;
+    std::array<ParameterOf<T>, most> sum, row;
+    for (std::int64_t begin = 0; begin < count; begin += most) {
+      const std::int64_t some = std::min(most, count - begin);
+      convert(to + begin, sum.data(), some);
+      for (std::int64_t summand = 0; summand < summands; ++summand) {
+        convert(rows + summand * stride + begin, row.data(), some);
+        add(row.data(), sum.data(), some);
+      }
+      convert(sum.data(), to + begin, some);
+    }
+  }
+}
+
+}  // namespace
 
 template <class T>
 Launch copyBox(const CopyBox& b) {
@@ -21,7 +47,7 @@ Launch copyBox(const CopyBox& b) {
       const T* from = source + i * b.sourceStride[0] + j * b.sourceStride[1] + k * b.sourceStride[2] + begin;
       T* to = destination + i * b.destinationStride[0] + j * b.destinationStride[1] + k * b.destinationStride[2] + begin;
       if (b.add)
-        for (std::int64_t summand = 0; summand < summands; ++summand) add(from + summand * b.sourceStride[0], to, count);
+        addRows(from, b.sourceStride[0], summands, to, count);
       else
         std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
     });

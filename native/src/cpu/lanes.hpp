@@ -80,8 +80,8 @@ struct Lanes {
   }
 };
 
-// destination[i] = rectified(decides(i), value(i), slope), as ../rectifier.hpp: in two loops, since
-// a choice within one would cost vectors.
+// destination[i] = rectified(decides(i), value(i), slope), as ../kernels/rectifier.hpp: in two
+// loops, since a choice within one would cost vectors.
 template <class T, class Decides, class Value>
 TILEFOLD_INLINE void rectifyEach(std::int64_t count, float slope, const Decides& decides, const Value& value, T* destination) {
   if (slope == 0) {

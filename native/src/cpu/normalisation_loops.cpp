@@ -57,7 +57,7 @@ TILEFOLD_INLINE IntegersOf<R> above(const FloatsOf<R>& y) {
   return reinterpret_cast<IntegersOf<R>>(-bits & ~bits) >> 31;
 }
 
-// As ../rectifier.hpp; which of the two is chosen outside of the loops.
+// As ../kernels/rectifier.hpp; which of the two is chosen outside of the loops.
 template <class R>
 struct ToZero {
   using Floats = FloatsOf<R>;
@@ -89,7 +89,7 @@ struct BySlope {
   float slope;
 };
 
-// As Normaliser of ../normalisation.hpp.
+// As Normaliser of ../kernels/normalisation.hpp.
 template <class R>
 struct Normalisers {
   TILEFOLD_INLINE Normalisers(const LaneNormalisers& n, std::int64_t lane)

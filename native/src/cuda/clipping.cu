@@ -21,7 +21,7 @@ void sumSquares(const Context& context, const Count& s, const float* source, dou
 void clipGradient(const Context& context, const ClipGradient& c, const double* sumSquares, float* gradient) {
   const double maxNorm = c.maxNorm;
   forEachPack(context, "clipGradient", c.count, {gradient}, [=] __device__(auto values, std::int64_t i) {
-    // As ClipGradient::scale.
+    // As clippingScale (kernels/kernel_fields.hpp).
     const double ratio = maxNorm / (sqrt(*sumSquares) + 1e-6);
     if (ratio >= 1) return;
     values.load(gradient + i);

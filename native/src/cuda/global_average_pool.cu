@@ -1,4 +1,4 @@
-// Sums over the pixels of a tile, plain or nhwc. Semantics: reference/pooling.cpp.
+// Sums over the pixels of a tile, plain or nhwc. Semantics: reference/global_pooling.cpp.
 #include "activation.cuh"
 #include "compiled.hpp"
 #include "families.hpp"

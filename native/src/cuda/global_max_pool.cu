@@ -1,4 +1,4 @@
-// The largest element of each channel, plain or nhwc. Semantics: reference/pooling.cpp.
+// The largest element of each channel, plain or nhwc. Semantics: reference/global_pooling.cpp.
 #include "../kernels/maxima.hpp"
 #include "activation.cuh"
 #include "compiled.hpp"

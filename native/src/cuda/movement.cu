@@ -1,5 +1,5 @@
 // Shuffles of pixels and channels and padding of tiles, plain or nhwc. Semantics:
-// reference/movement.cpp; every result gathers what it is made of.
+// reference/movement.cpp and padding.cpp; every result gathers what it is made of.
 #include "../kernels/padding.hpp"
 #include "activation.cuh"
 #include "compiled.hpp"

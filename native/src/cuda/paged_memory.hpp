@@ -1,5 +1,5 @@
-// Virtual addressing on the GPU (../paged_arena.hpp is the machine's own): a range of addresses
-// to which pages of memory are mapped.
+// Virtual addressing on the GPU (../memory/paged_arena.hpp is the machine's own): a range of
+// addresses to which pages of memory are mapped.
 #pragma once
 #include <cstddef>
 #include <set>

@@ -11,7 +11,7 @@
 namespace tilefold::cuda {
 namespace {
 
-// ElementDraw of reference/pointwise.cpp, on the device.
+// ElementDraw of kernels/element_draw.hpp, on the device.
 __device__ std::uint64_t mix(std::uint64_t z) {
   z += 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;

@@ -1,4 +1,4 @@
-// Resizing and adaptive pooling (../resampling.hpp) of tiles, plain or nhwc. Semantics:
+// Resizing and adaptive pooling (../kernels/resampling.hpp) of tiles, plain or nhwc. Semantics:
 // reference/resampling.cpp; backward gathers.
 #include <type_traits>
 

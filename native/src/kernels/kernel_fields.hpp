@@ -30,11 +30,11 @@ constexpr std::int64_t mostEngineAlgorithm = (std::int64_t{1} << 52) - 1;
 // In place of a class, of a pixel that has a score that is not finite.
 constexpr std::uint8_t noClass = 255;
 
-// Where a row of a tile lies in a plane of the full extents.
 constexpr std::int64_t mostImageChannels = 64;
 inline double meanOf(const LoadImage& l, std::size_t channel) { return l.normalisation[2 * channel]; }
 inline double deviationOf(const LoadImage& l, std::size_t channel) { return l.normalisation[2 * channel + 1]; }
 
+// Where a row of a tile lies in a plane of the full extents.
 inline std::int64_t rowStart(const PlacedTile& t, std::int64_t image, std::int64_t row) {
   return (image * t.fullHeight + row) * t.fullWidth;
 }

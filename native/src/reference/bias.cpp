@@ -45,9 +45,9 @@ std::unique_ptr<CompiledKernel> compileBias(const Kernel& kernel) {
   using P = ParameterOf<T>;
   switch (kernel.kind) {
     case KernelKind::addBias:
-      return compiled([t = inBlocks<Tile>(kernel)](const A& a) { addBias<T>(t, a.at<P>(0), a.at<T>(1)); });
+      return compiled([t = decode<Tile>(kernel)](const A& a) { addBias<T>(t, a.at<P>(0), a.at<T>(1)); });
     case KernelKind::sumBias:
-      return compiled([t = inBlocks<Tile>(kernel)](const A& a) { sumBias<T>(t, a.at<T>(0), a.at<P>(1)); });
+      return compiled([t = decode<Tile>(kernel)](const A& a) { sumBias<T>(t, a.at<T>(0), a.at<P>(1)); });
     default:
       return nullptr;
   }

@@ -177,15 +177,15 @@ std::unique_ptr<CompiledKernel> compileClassLoss(const Kernel& kernel) {
   using P = ParameterOf<T>;
   switch (kernel.kind) {
     case KernelKind::classLossForward:
-      return compiled([c = inBlocks<ClassLoss>(kernel)](const A& a) {
+      return compiled([c = decode<ClassLoss>(kernel)](const A& a) {
         classLossForward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<P>(2), a.at<P>(3), *a.at<double>(4), a.at<double>(5));
       });
     case KernelKind::classLossBackward:
-      return compiled([c = inBlocks<ClassLossBackward>(kernel)](const A& a) {
+      return compiled([c = decode<ClassLossBackward>(kernel)](const A& a) {
         classLossBackward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<P>(2), a.at<P>(3), *a.at<double>(4), a.at<double>(5), a.at<T>(6));
       });
     case KernelKind::sumOverlaps:
-      return compiled([p = inBlocks<Probabilities>(kernel)](const A& a) {
+      return compiled([p = decode<Probabilities>(kernel)](const A& a) {
         sumOverlaps<T>(p, a.at<T>(0), a.at<std::int32_t>(1), a.at<double>(2));
       });
     case KernelKind::overlapLoss:

@@ -16,12 +16,4 @@ struct Arguments : LaunchOperands {
 // `body` is what a launch does.
 std::unique_ptr<CompiledKernel> compiled(std::function<void(const Arguments&)> body);
 
-// Fields of a kernel that runs in any blocked or plain layout.
-template <class FieldsOfKind>
-FieldsOfKind inBlocks(const Kernel& kernel) {
-  const auto fields = decode<FieldsOfKind>(kernel);
-  Planes(fields.layout, fields.batch, fields.channels);
-  return fields;
-}
-
 }  // namespace tilefold::reference

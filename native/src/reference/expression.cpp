@@ -69,11 +69,11 @@ std::unique_ptr<CompiledKernel> compileExpression(const Kernel& kernel) {
   using P = ParameterOf<T>;
   switch (kernel.kind) {
     case KernelKind::pointwiseForward:
-      return compiled([p = inBlocks<Pointwise>(kernel)](const A& a) { pointwise<T>(p, a.template leaves<T>(nullptr), a.at<T>(4)); });
+      return compiled([p = decode<Pointwise>(kernel)](const A& a) { pointwise<T>(p, a.template leaves<T>(nullptr), a.at<T>(4)); });
     case KernelKind::pointwiseBackward:
-      return compiled([p = inBlocks<Pointwise>(kernel)](const A& a) { pointwise<T>(p, a.template leaves<T>(a.at<T>(4)), a.at<T>(5)); });
+      return compiled([p = decode<Pointwise>(kernel)](const A& a) { pointwise<T>(p, a.template leaves<T>(a.at<T>(4)), a.at<T>(5)); });
     case KernelKind::pointwiseSum: {
-      const auto s = inBlocks<PointwiseSum>(kernel);
+      const auto s = decode<PointwiseSum>(kernel);
       if (rowsOf(s) == SumRows::imageChannels)
         return compiled([s](const A& a) { pointwiseSum<T, T>(s, a.template leaves<T>(a.at<T>(4)), a.at<T>(5)); });
       return compiled([s](const A& a) { pointwiseSum<T, P>(s, a.template leaves<T>(a.at<T>(4)), a.at<P>(5)); });

@@ -112,13 +112,13 @@ std::unique_ptr<CompiledKernel> compileGlobalPooling(const Kernel& kernel) {
     case KernelKind::globalAveragePoolBackward:
       return compiled([s = decode<GlobalAveragePool>(kernel)](const A& a) { globalAveragePoolBackward<T>(s, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::globalMaxPoolForward:
-      return compiled([t = inBlocks<PlacedTile>(kernel)](const A& a) {
+      return compiled([t = decode<PlacedTile>(kernel)](const A& a) {
         globalMaxPoolForward<T>(t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));
       });
     case KernelKind::mergeMaxima:
       return compiled([m = decode<MergeParts>(kernel)](const A& a) { mergeMaxima<T>(m, a.at<Maximum>(0), a.at<Maximum>(1), a.at<T>(2)); });
     case KernelKind::globalMaxPoolBackward:
-      return compiled([t = inBlocks<PlacedTile>(kernel)](const A& a) {
+      return compiled([t = decode<PlacedTile>(kernel)](const A& a) {
         globalMaxPoolBackward<T>(t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));
       });
     default:

@@ -172,11 +172,11 @@ std::unique_ptr<CompiledKernel> compileLoss(const Kernel& kernel) {
       return compiled(
           [s = decode<SquaredError>(kernel)](const A& a) { meanSquaredErrorBackward<T>(s, a.at<T>(0), a.at<P>(1), a.at<T>(2)); });
     case KernelKind::valueLossForward:
-      return compiled([v = inBlocks<ValueLoss>(kernel)](const A& a) {
+      return compiled([v = decode<ValueLoss>(kernel)](const A& a) {
         valueLossForward<T>(v, a.at<T>(0), a.at<P>(1), a.at<P>(2), *a.at<double>(3), a.at<double>(4));
       });
     case KernelKind::valueLossBackward:
-      return compiled([v = inBlocks<ValueLoss>(kernel)](const A& a) {
+      return compiled([v = decode<ValueLoss>(kernel)](const A& a) {
         valueLossBackward<T>(v, a.at<T>(0), a.at<P>(1), a.at<P>(2), *a.at<double>(3), a.at<T>(4));
       });
     default:

@@ -146,11 +146,13 @@ void copyBox(const CopyBox& box, const T* source, T* destination) {
       for (std::int64_t k = 0; k < n[2]; ++k) {
         const T* from = source + i * box.sourceStride[0] + j * box.sourceStride[1] + k * box.sourceStride[2];
         T* to = destination + i * box.destinationStride[0] + j * box.destinationStride[1] + k * box.destinationStride[2];
-        if (box.add)
-          for (std::int64_t summand = 0; summand < summands; ++summand)
-            for (std::int64_t x = 0; x < n[3]; ++x) to[x] += from[summand * box.sourceStride[0] + x];
-        else
-          for (std::int64_t x = 0; x < n[3]; ++x) to[x] = from[x];
+        for (std::int64_t x = 0; x < n[3]; ++x) {
+          // Of bf16 the sum is float32, and rounded once.
+          ParameterOf<T> sum = box.add ? static_cast<ParameterOf<T>>(to[x]) : ParameterOf<T>(0);
+          if (box.add)
+            for (std::int64_t summand = 0; summand < summands; ++summand) sum += from[summand * box.sourceStride[0] + x];
+          to[x] = box.add ? static_cast<T>(sum) : from[x];
+        }
       }
     }
   }
@@ -232,7 +234,7 @@ std::unique_ptr<CompiledKernel> compileMovement(const Kernel& kernel) {
     case KernelKind::pixelShuffle:
       return compiled([p = decode<PixelShuffle>(kernel)](const A& a) { pixelShuffle<T>(p, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::channelShuffle:
-      return compiled([s = inBlocks<ChannelGroups>(kernel)](const A& a) { channelShuffle<T>(s, a.at<T>(0), a.at<T>(1)); });
+      return compiled([s = decode<ChannelGroups>(kernel)](const A& a) { channelShuffle<T>(s, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::shiftChannels:
       return compiled([s = decode<ShiftChannels>(kernel)](const A& a) { shiftChannels<T>(s, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::copyBox: {

@@ -70,9 +70,9 @@ std::unique_ptr<CompiledKernel> compilePadding(const Kernel& kernel) {
   using A = Arguments;
   switch (kernel.kind) {
     case KernelKind::padForward:
-      return compiled([p = inBlocks<Pad>(kernel)](const A& a) { padForward<T>(p, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
+      return compiled([p = decode<Pad>(kernel)](const A& a) { padForward<T>(p, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
     case KernelKind::padBackward:
-      return compiled([p = inBlocks<Pad>(kernel)](const A& a) { padBackward<T>(p, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
+      return compiled([p = decode<Pad>(kernel)](const A& a) { padBackward<T>(p, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
     default:
       return nullptr;
   }

@@ -123,15 +123,15 @@ std::unique_ptr<CompiledKernel> compilePixelLoss(const Kernel& kernel) {
   using P = ParameterOf<T>;
   switch (kernel.kind) {
     case KernelKind::pixelCrossEntropyForward:
-      return compiled([c = inBlocks<PixelCrossEntropy>(kernel)](const A& a) {
+      return compiled([c = decode<PixelCrossEntropy>(kernel)](const A& a) {
         pixelCrossEntropyForward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<P>(2), *a.at<double>(3), a.at<double>(4));
       });
     case KernelKind::pixelCrossEntropyBackward:
-      return compiled([c = inBlocks<PixelCrossEntropy>(kernel)](const A& a) {
+      return compiled([c = decode<PixelCrossEntropy>(kernel)](const A& a) {
         pixelCrossEntropyBackward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<P>(2), *a.at<double>(3), a.at<T>(4));
       });
     case KernelKind::argmaxChannels:
-      return compiled([t = inBlocks<PlacedTile>(kernel)](const A& a) { argmaxChannels<T>(t, a.at<T>(0), a.at<std::uint8_t>(1)); });
+      return compiled([t = decode<PlacedTile>(kernel)](const A& a) { argmaxChannels<T>(t, a.at<T>(0), a.at<std::uint8_t>(1)); });
     default:
       return nullptr;
   }

@@ -79,12 +79,12 @@ std::unique_ptr<CompiledKernel> compileResampling(const Kernel& kernel) {
   switch (kernel.kind) {
     case KernelKind::resizeForward:
     case KernelKind::resizeBackward: {
-      const auto r = inBlocks<Resize>(kernel);
+      const auto r = decode<Resize>(kernel);
       return resampling<T>(r, resamplingOf(r), kernel.kind == KernelKind::resizeForward);
     }
     case KernelKind::adaptivePoolForward:
     case KernelKind::adaptivePoolBackward:
-      return resampling<T>(inBlocks<Resampled>(kernel), Resampling::adaptive, kernel.kind == KernelKind::adaptivePoolForward);
+      return resampling<T>(decode<Resampled>(kernel), Resampling::adaptive, kernel.kind == KernelKind::adaptivePoolForward);
     default:
       return nullptr;
   }

@@ -14,7 +14,7 @@ const rangeText = ([from, to]) => (to - from === 1 ? `${from}` : `${from} to ${t
  * @param {SegmentOfReport} segment
  * @param {string} colour
  */
-const tilePicture = ({ text, tiles, batches, height, width }, colour) => {
+const tilePicture = ({ text, tiles, height, width }, colour) => {
   const scale = (pictureSize - 2) / Math.max(height.inputExtent, width.inputExtent)
   const size = { width: width.inputExtent * scale, height: height.inputExtent * scale }
   /** @param {SegmentOfReport['height']} along @param {readonly [number, number]} range */
@@ -79,7 +79,7 @@ const tilePicture = ({ text, tiles, batches, height, width }, colour) => {
       'figcaption',
       {},
       element('b', {}, text),
-      element('div', {}, `${tiles}${batches > 1 ? '' : ''}; its input is ${height.inputExtent} × ${width.inputExtent}`),
+      element('div', {}, `${tiles}; its input is ${height.inputExtent} × ${width.inputExtent}`),
       words
     )
   )

@@ -7,18 +7,23 @@ import type { TileRun } from '../../graph/tiling'
 /** By place in a span, a number for how a run along an axis lies there. */
 export type RunShapes = (span: Span, axis: number, run: TileRun) => readonly number[]
 
-/** More than there are ways in which runs lie. */
+/** More than there are ways in which runs along an axis lie for an op. */
 const shapeLimit = 2 ** 17
 
 const extent = ({ from, to }: Interval): number => to - from
 
 /** How a run along an axis lies for each op of a span: what its launches depend on, as numbers. */
 export const createShapes = ({ nodes }: StepGraph): RunShapes => {
-  const numbers = new Map<string, number>()
+  /** By axis and place, as they are compared. */
+  const numbers = new Map<number, Map<string, number>>()
   const known = new WeakMap<TileRun, readonly number[]>()
-  const numberOf = (key: string): number => {
-    const number = numbers.get(key) ?? numbers.size
-    numbers.set(key, number)
+  const numberOf = (axis: number, index: number, key: string): number => {
+    const place = 3 * index + axis
+    const own = numbers.get(place) ?? new Map<string, number>()
+    numbers.set(place, own)
+    const number = own.get(key) ?? own.size
+    if (number >= shapeLimit) throw new Error(`runs lie in more than ${shapeLimit} ways`)
+    own.set(key, number)
     return number
   }
   return ({ from, to }, axis, run) => {
@@ -29,13 +34,13 @@ export const createShapes = ({ nodes }: StepGraph): RunShapes => {
     const shapes = nodes.slice(from, to).map(({ inputs }, index) => {
       const [tensor, reading] = [from + index + 1, readings[index]!]
       const { padBefore, padAfter, overhang } = reading
-      const parts = [index, padBefore, padAfter, overhang, extent(held.get(tensor)!)]
+      const parts = [padBefore, padAfter, overhang, extent(held.get(tensor)!)]
       const part = owned.get(tensor)
       parts.push(...(part === undefined ? [-1] : placeIn(tensor, part)))
       for (const input of inputs) parts.push(extent(held.get(input)!), ...placeIn(input, readInterval(reading, input)))
       // Along the batch what a tile holds may be seen where it begins.
       if (axis === 0) for (const one of [tensor, ...inputs]) parts.push(held.get(one)!.from, advances.get(one)!)
-      return numberOf([axis, ...parts].join())
+      return numberOf(axis, index, parts.join())
     })
     known.set(run, shapes)
     return shapes
