@@ -16,6 +16,7 @@ import { checkGraphPlan, validateOffloading, validateSwapSchedule, validateConvo
 import type { Plan } from './plans/plan'
 import { buildRequestGraph, type Budget, type DeviceMemory, type PlanRequest, type StageRequest } from './request'
 import { createPlanSearches, type PlanSearch, type PlanSearches } from './search'
+import { strategies } from './strategies'
 import { wholeGraph } from './strategies/plain'
 
 /** What a request leads to: the plan that is chosen, lowered, and what else could have been. */
@@ -148,7 +149,9 @@ const decidePrepared = (request: PlanRequest, prepared: Prepared): E.Either<Stag
       if (given !== undefined) return E.map(decision(undefined))(chooseGiven(given, exactKernels, limited))
       if (strategy === 'by hand') return E.left(inputError('what is planned by hand must be given as a plan; name a strategy.'))
       const search = searches.by(strategy)
-      return E.map(decision(search))(chooseBest(search, `strategy ${strategy}`, limited))
+      const obeys = graph.directives.length > 0 && (strategy === 'auto' || strategies[strategy].obeysDirectives)
+      const planner = `strategy ${strategy}${obeys ? ", as the model's checkpoint and tile say," : ''}`
+      return E.map(decision(search))(chooseBest(search, planner, limited))
     })
   )
 

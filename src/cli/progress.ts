@@ -19,11 +19,11 @@ export type ProgressStream = NodeJS.WritableStream & Partial<Pick<WriteStream, '
 
 const secondsBetweenLines = 2
 
+const rateText = (rate: number): string => (rate < 999.5 ? rate.toPrecision(3) : rate.toFixed(0))
+
 /** Of large images pixels, so that one training has one unit. */
 const throughputText = (imagesPerSecond: number, pixelsPerSecond: number): string =>
-  pixelsPerSecond < 1e6 * imagesPerSecond
-    ? `${imagesPerSecond.toPrecision(3)} images/s`
-    : `${(pixelsPerSecond / 1e6).toPrecision(3)} Mpixels/s`
+  pixelsPerSecond < 1e6 * imagesPerSecond ? `${rateText(imagesPerSecond)} images/s` : `${rateText(pixelsPerSecond / 1e6)} Mpixels/s`
 
 /** What is told of a step beside its loss, in words. */
 const createWords = (): ((report: StepReport) => readonly string[]) => {

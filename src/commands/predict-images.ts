@@ -22,7 +22,7 @@ import { countPredictedClasses, makePixelScores } from '../predicting/pixel-scor
 import { type PredictedKind, predictedKind, makePrediction } from '../predicting/prediction'
 import { type Wanted, checkFormats, checkKind, checkResultNames, checkResultPaths, listResultFiles } from '../predicting/result-files'
 import { type Opened, type PredictedImage, runImages } from '../predicting/run-images'
-import { findClassIndex, resolveClassNames } from '../results/class-names'
+import { type ClassNames, findClassIndex, resolveClassNames } from '../results/class-names'
 import { type ClassMapOptions, writeClasses } from '../results/class-map'
 import { writeProbabilities } from '../results/probability-map'
 import { tableWriters } from '../results/scores-csv'
@@ -40,9 +40,17 @@ interface Job extends PlacedImage, Opened {
 /** The names of the classes, and which of them polygons leave out. */
 type Classes = Pick<ClassMapOptions, 'names' | 'background'>
 
-const resolveClasses = ({ options: { background }, classNames }: Run, classes: number): E.Either<Failure, Classes> =>
+/** A single name is that of class 1, where a single score tells it from all else. */
+const withBackground = (given: ClassNames | undefined): ClassNames | undefined =>
+  given?.names.length === 1 ? { ...given, names: ['background', ...given.names] } : given
+
+const resolveClasses = (
+  { options: { background }, classNames }: Run,
+  { of, classes }: PredictedKind,
+  channels: number
+): E.Either<Failure, Classes> =>
   pipe(
-    resolveClassNames(classNames, classes),
+    resolveClassNames(of === 'pixels' && channels === 1 ? withBackground(classNames) : classNames, classes),
     E.bindTo('names'),
     E.bind('background', ({ names }) => (background === undefined ? E.right(undefined) : findClassIndex('--background', background, names)))
   )
@@ -169,7 +177,7 @@ const predictAlike = (run: Run, images: readonly Job[]): Outcome<unknown> => {
           pipe(
             TE.fromEither(findKind(run, graph)),
             TE.bindTo('kind'),
-            TE.bind('classes', ({ kind }) => TE.fromEither(resolveClasses(run, kind.classes))),
+            TE.bind('classes', ({ kind }) => TE.fromEither(resolveClasses(run, kind, graph.nodes.at(-1)!.input[1]))),
             tap(({ kind, classes: { names } }) => {
               progress.found.kind = { ...kind, names, isNamed: run.classNames !== undefined }
               sayWindows(options, progress, graph.model, extent, windows)

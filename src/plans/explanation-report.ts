@@ -217,7 +217,7 @@ export const explanationSentences = (report: ExplanationReport): readonly string
       ? `A step takes ${formatMilliseconds(predictedStepMs)}, and would take ${formatMilliseconds(ranks.oneRankMs / ranks.ranks)} of ranks that exchange nothing and compute nothing twice; most time goes to ${ranks.boundBy}.`
       : beyond <= 0
         ? 'The plan computes nothing twice and copies nothing.'
-        : `${given || budgetBytes === null ? 'The plan' : 'The budget'} costs ${formatMilliseconds(beyond)} of the ${formatMilliseconds(predictedStepMs)} that a step takes.`
+        : `${given || budgetBytes === null || next === undefined ? 'The plan' : 'The budget'} costs ${formatMilliseconds(beyond)} of the ${formatMilliseconds(predictedStepMs)} that a step takes.`
   const waiting = report.waitingMs > 0 ? [`Computing waits ${formatMilliseconds(report.waitingMs)} for tensors on the host.`] : []
   const recommendation = recommendationText(report)
   return [

@@ -46,6 +46,10 @@ const pathsOfCsv = (csv: string, rows: readonly Row[]): E.Either<string, readonl
     : E.left(`${csv} line ${empty.info.lines}: has no path of an image`)
 }
 
+/** The folder that could not be read, perhaps one below. */
+const folderOf = (thrown: unknown): string | undefined =>
+  thrown instanceof Error && 'path' in thrown && typeof thrown.path === 'string' ? thrown.path : undefined
+
 /**
  * The images of a folder and those below it, by name, of one of images and masks the images; or of
  * a CSV file, its column `path`, or the first one where no row says so. Paths in it are relative to
@@ -62,7 +66,7 @@ export const listImages = (path: string): Outcome<readonly ListedImage[]> =>
         ? pipe(
             TE.tryCatch(
               async () => imagesOfFolder((await findImageFolder(path)) ?? path),
-              (thrown) => inputFailure(`the folder ${path} cannot be read: ${errorReason(thrown)}`)
+              (thrown) => inputFailure(`the folder ${folderOf(thrown) ?? path} cannot be read: ${errorReason(thrown)}`)
             ),
             TE.map((images) => images.map((image) => makeListedImage(path, image)))
           )

@@ -34,6 +34,9 @@ export interface PredictedKind {
   readonly scores: ScoreKind
 }
 
+/** Classes that so many scores of a pixel tell apart: a single one tells class 1 from class 0. */
+const pixelClasses = (channels: number): number => Math.max(2, channels)
+
 /**
  * What a model predicts; `trained` is the formula of the loss that its weights were trained by,
  * where the model has none of its own. Fails for one that makes values of pixels, or scores of more
@@ -49,7 +52,9 @@ export const predictedKind = ({ model, nodes }: Graph, trained: string | undefin
   const scores = trained === undefined || getLossFormula(loss) !== undefined ? getScoreKind(loss) : scoreKindOfFormula(trained, classes)
   if (hasTarget(loss, 'pixel-labels') && scores === 'value')
     return E.left(inputFailure(`the loss ${trained} is of values, and ${model} makes a score a class for each pixel: give another --loss`))
-  return E.right({ of: hasTarget(loss, 'pixel-labels') ? 'pixels' : 'image', classes, scores })
+  return hasTarget(loss, 'pixel-labels')
+    ? E.right({ of: 'pixels', classes: pixelClasses(classes), scores })
+    : E.right({ of: 'image', classes, scores })
 }
 
 /** Fails for scores that are infinite, or no numbers. */
@@ -86,5 +91,5 @@ export const makePrediction =
       }
     return counted[noClass]! > 0
       ? failNotFinite(`${counted[noClass]} of ${height * width} pixels have scores that are`)
-      : E.right({ pixels: counted.slice(0, loss.classes) })
+      : E.right({ pixels: counted.slice(0, pixelClasses(loss.classes)) })
   }

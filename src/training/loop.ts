@@ -252,7 +252,9 @@ const runSteps = async (
     if (isStopped() && step + 1 < steps) return failOnAllRanks(request.ranks, interruptedFailure(step + 1, steps))()
   }
   if (record.loss.length < steps) request.notify(stopText(record, bestBy))
-  return E.right(network.measuredPeakBytes())
+  // Where no step was left, none was measured here.
+  const known = record.stepMs.length === before ? record.peakDeviceBytes : undefined
+  return E.right(known ?? network.measuredPeakBytes())
 }
 
 /**

@@ -2,7 +2,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type DeviceName, type StepIo, copyTensors, createStepIo } from '../../native'
-import { imagesRead, isNormalised, ranksOfOptimizer } from '../../staging'
+import { countLabels, imagesRead, isNormalised, ranksOfOptimizer } from '../../staging'
 import type { SeenCrop } from '../images/seen-crop'
 import { present } from '../options/present'
 import { shareWeights } from '../ranks/share-weights'
@@ -71,9 +71,16 @@ const weightsFor = ({ planned, classWeights, training }: PreparedTraining, batch
   return hasRowWeights(training, classWeights) ? combineLossWeights(ofTargets, lossWeightsByRow(classWeights, batches)) : ofTargets
 }
 
-/** The names of all that the network scores; undefined where some of it has none. */
-const findClassNames = ({ planned, training: { names } }: PreparedTraining): readonly string[] | undefined =>
-  names?.length === planned.staged.graph.nodes.at(-1)!.input[1] ? names : undefined
+/**
+ * The names of all that the network scores, of two classes that a single score tells apart that of
+ * the second; undefined where some of it has none.
+ */
+const findClassNames = ({ planned: { staged }, training: { names } }: PreparedTraining): readonly string[] | undefined => {
+  const loss = staged.graph.nodes.at(-1)!
+  const channels = loss.input[1]
+  if (channels === 1 && names?.length === 2 && countLabels(loss) === 2) return names.slice(1)
+  return names?.length === channels ? names : undefined
+}
 
 /** What files of weights say, so that predictions read images alike and name what they find. */
 const describeWeights = (prepared: PreparedTraining): Metadata => {
