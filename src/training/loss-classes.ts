@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { type Graph, type Node, countLabels, hasTarget } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
-import { type Dataset, labelKind } from '../images/dataset'
+import { type Dataset, labelKind, listMasks } from '../images/dataset'
 import { type LabelKind, labelNames } from '../images/labels'
 import { mostChannels } from '../images/samples'
 import { checkScoreExtent } from '../running/pixel-loss'
@@ -33,13 +33,19 @@ const requiredEnd = (kind: LabelKind | undefined, loss: Node, { classes }: Datas
   }
 }
 
-/** Names of classes are kept in the weights, where they must be all. */
+/**
+ * Names do nothing for masks of pixels but to be kept in the weights, where they must be all. Of
+ * labels and polygons they may be those of the first classes.
+ */
 const checkNames =
-  (names: readonly string[] | undefined, kind: LabelKind | undefined, channels: number) =>
+  (names: readonly string[] | undefined, training: Dataset, channels: number) =>
   (classes: number): E.Either<Failure, number> => {
-    const isNamed = names !== undefined && (kind === 'mask' || kind === 'class' || kind === undefined)
+    const kind = labelKind(training)
+    if (names === undefined || kind === 'class-set' || kind === 'values') return E.right(classes)
+    const masks = listMasks(training)
+    const mayBeFewer = masks.length === 0 || masks.some(({ annotation }) => annotation !== undefined)
     // One channel scores two classes, and may have one name or two.
-    return !isNamed || [channels, classes].includes(names.length)
+    return (mayBeFewer && names.length < classes) || [channels, classes].includes(names.length)
       ? E.right(classes)
       : E.left(inputFailure(`--class-names names ${names.length} classes, but the model has ${classes}`))
   }
@@ -64,7 +70,7 @@ export const countLossClasses = (graph: Graph, { training }: Split, names: reado
     ? pipe(
         checkScoreExtent(graph),
         E.map(() => countLabels(loss)),
-        E.chain(checkNames(names, kind, loss.input[1]))
+        E.chain(checkNames(names, training, loss.input[1]))
       )
     : E.left(inputFailure(`images are read with ${mostChannels} channels at most but the input of ${model} has ${input[1]}`))
 }

@@ -58,10 +58,26 @@ interface Point {
   readonly ratio: number
 }
 
-/** Between two sizes the ratio changes evenly; beyond the ends it stays. */
+/**
+ * Milliseconds of a launch that may be no part of its work: threads that wake, caches that are
+ * cold. They do not grow with a kernel.
+ */
+const launchMilliseconds = 0.02
+
+/**
+ * The ratio of a measured kernel at another size. A smaller kernel has the same, of a larger one
+ * what may be launching weighs ever less.
+ */
+const ratioAt = ({ size, ratio }: Point, wanted: number): number => {
+  if (wanted <= size) return ratio
+  const ofWork = Math.max(Math.min(1, ratio), ratio - launchMilliseconds / Math.exp(size))
+  return ofWork + (ratio - ofWork) * Math.exp(size - wanted)
+}
+
+/** Between two sizes the ratio changes evenly; beyond the ends it is that of the last kernel. */
 const interpolate = (points: readonly Point[], size: number): number => {
   const after = points.findIndex((point) => point.size >= size)
-  if (after === -1) return points[points.length - 1]!.ratio
+  if (after === -1) return ratioAt(points[points.length - 1]!, size)
   if (after === 0) return points[0]!.ratio
   const [low, high] = [points[after - 1]!, points[after]!]
   const share = (size - low.size) / (high.size - low.size)
@@ -71,18 +87,22 @@ const interpolate = (points: readonly Point[], size: number): number => {
 /** Width of what counts as about a size where configurations are mixed, as a logarithm. */
 const mixedWidth = 0.7
 
+/** So far from all that was measured, as a logarithm, the base model says as much as they do. */
+const modelDistance = 2.5
+
 /**
  * The mean ratio of other configurations about a size (Nadaraya-Watson, over logarithms): what
- * lies side by side there may differ by much.
+ * lies side by side there may differ by much. Far from all of them the base model is as good: small
+ * kernels may be slow where large ones are not.
  */
 const smooth = (points: readonly Point[], size: number): number => {
   const nearest = points.reduce((least, point) => Math.min(least, Math.abs(point.size - size)), Infinity)
-  let [weights, sum] = [0, 0]
+  let [weights, sum] = [Math.exp((nearest ** 2 - modelDistance ** 2) / (2 * mixedWidth ** 2)), 0]
   for (const point of points) {
     // Relative to the nearest, whose weight is then 1 however far away it is.
     const weight = Math.exp((nearest ** 2 - (point.size - size) ** 2) / (2 * mixedWidth ** 2))
     weights += weight
-    sum += weight * Math.log(point.ratio)
+    sum += weight * Math.log(ratioAt(point, size))
   }
   return Math.exp(sum / weights)
 }
@@ -125,9 +145,10 @@ export const isKernel = (kernel: Readonly<Record<string, unknown>>): kernel is R
 
 /**
  * The base model with measured times. A kernel that was not measured takes what the base model (a
- * roofline) says, times the ratio of measured to modelled time of its configuration at its size.
+ * roofline) says, times the ratio of measured to modelled time of its configuration at its size;
+ * beyond the largest without what may be launching.
  * Where none of its configuration was measured the mean ratio of its kind and algorithm about its
- * size counts, or of its kind.
+ * size counts, or of its kind; far from all that was measured the base model.
  */
 export const withProfile = (
   base: DeviceModel,

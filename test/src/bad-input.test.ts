@@ -35,6 +35,7 @@ test.before(async () => {
   writeFileSync(at('cut.png'), bytes.subarray(0, bytes.length / 2))
   writeFileSync(at('text.png'), 'this is no image')
   writeFileSync(at('good.csv'), 'path,label\nwhole.png,0\nwhole.png,1\n')
+  writeFileSync(at('named.csv'), 'path,label\nwhole.png,a\nwhole.png,b\n')
   writeFileSync(at('cut.csv'), 'path,label\ncut.png,0\n')
   writeFileSync(at('text.csv'), 'path,label\ntext.png,1\n')
   writeFileSync(at('label.csv'), 'path,label\nwhole.png,0\nwhole.png,2\n')
@@ -208,6 +209,12 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
   ['no data', ['train', 'vgg16'], 2, /^required option '--data <path>' not specified/],
   ['data that are absent', train('nowhere.csv'), 2, /^--data .*nowhere\.csv does not exist/],
   ['an image that is absent', train('absent.csv'), 2, /absent\.csv line 2: the image .*nowhere\.png does not exist/],
+  [
+    'more names than the model has classes',
+    train('named.csv', '--class-names', 'a,b,c'),
+    2,
+    /^--class-names names 3 classes, but the model has 2/
+  ],
   ['a cut image', train('cut.csv'), 2, /^the image .*cut\.png cannot be read: /],
   ['an image that is none', train('text.csv'), 2, /^the image .*text\.png cannot be read: /],
   ['a label out of range', train('label.csv'), 2, /label\.csv line 3: the label 2 is out of range: the model's classes are 0 to 1/],

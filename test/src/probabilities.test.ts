@@ -112,6 +112,28 @@ test('a network that ends in layers of a name, as the built-in U-Nets do, has pr
   assert.ok(Math.abs(values[0]! + values[1]! + values[2]! - 1) < 1e-6)
 })
 
+test('a single score a pixel tells two classes, and what is named is the second', async () => {
+  const layers = [conv2d({ out: 1, k: 3, p: 1 })] as const
+  const common = { model: model({ name: 'single', input: [1, 3, 16, 16], layers }), loss: 'dice', device: 'reference', threads: 1 } as const
+  await sharp(noise(3 * 16 * 16, 5), { raw: { height: 16, width: 16, channels: 3 } })
+    .png()
+    .toFile(at('single.png'))
+  writeTiledTiff(at('single.tif'), [{ height: 16, width: 16, pixels: Uint8Array.from({ length: 256 }, (_, index) => index % 2) }], {
+    tile: 16,
+    channels: 1
+  })
+  writeFileSync(at('single.csv'), 'path,mask\nsingle.png,single.tif\n')
+  const weights = at('single.safetensors')
+  await valueOf(train({ ...common, data: at('single.csv'), steps: 1, save: weights, classNames: ['rest', 'gland'] }))
+  const asked = { ...common, weights, image: at('single.png'), out: at('classes-of-one.png') } as const
+  const kept = await valueOf(predict(asked))
+  assert.equal(kept.names, ['background', 'gland'])
+  assert.equal((await valueOf(predict({ ...asked, classNames: ['rest', 'gland'] }))).names, ['rest', 'gland'])
+  const classes = await sharp(at('classes-of-one.png')).toColourspace('b-w').raw().toBuffer()
+  const ones = classes.filter((one) => one === 1).length
+  assert.equal(kept.pixels, [256 - ones, ones])
+})
+
 test('predict writes probabilities whose highest is the class that it writes otherwise, in any budget', async () => {
   const pixels = Uint8Array.from({ length: 96 * 80 * 3 }, (_, index) => (Math.imul(index >> 5, 2654435761) >>> 13) & 255)
   writeTiledTiff(at('slide.tif'), [{ height: 96, width: 80, pixels }], { tile: 16, channels: 3, perCentimetre: 20_000 })
