@@ -157,9 +157,13 @@ const createSession = (native: NativeSession): Session => {
       const given = images.map(asGiven((sentence) => (refused = sentence)))
       const started = promiseAnswer(native.run(section, stepIo, { ...parameters, images: given, prepared: preparations.take(images) }))
       const handedOver = images.flatMap(({ pixels, isHandedOver }) => (isHandedOver && pixels instanceof Uint8Array ? [pixels] : []))
-      const free = (): void => handedOver.forEach(freePixels)
+      // Not while they are prepared.
+      const free = async (): Promise<void> => {
+        if (handedOver.length > 0) await preparations.settle()
+        handedOver.forEach(freePixels)
+      }
       if (E.isLeft(started)) {
-        free()
+        await free()
         return started
       }
       pin(stepIo, images)
@@ -167,8 +171,7 @@ const createSession = (native: NativeSession): Session => {
       interruptAtExit(interrupt)
       const answer = runAnswer(await started.right)
       forgetInterrupt(interrupt)
-      if (handedOver.length > 0) await preparations.settle()
-      free()
+      await free()
       // What the device was refused is no fault of the device's.
       return E.mapLeft((error: DeviceError): DeviceError => (error.message === refused ? { ...error, code: 'image' } : error))(answer)
     },

@@ -1,7 +1,7 @@
 import { clearLine, cursorTo } from 'node:readline'
 import type { WriteStream } from 'node:tty'
 import type CliProgress from 'cli-progress'
-import { formatBytes, formatRemaining } from '../text/format'
+import { formatBytes, formatRemaining, threeDigits } from '../text/format'
 import { sparkline } from '../text/sparkline'
 import type { StepReport } from '../training/step-report'
 import { trainingPace } from './pace'
@@ -19,11 +19,9 @@ export type ProgressStream = NodeJS.WritableStream & Partial<Pick<WriteStream, '
 
 const secondsBetweenLines = 2
 
-const rateText = (rate: number): string => (rate < 999.5 ? rate.toPrecision(3) : rate.toFixed(0))
-
 /** Of large images pixels, so that one training has one unit. */
 const throughputText = (imagesPerSecond: number, pixelsPerSecond: number): string =>
-  pixelsPerSecond < 1e6 * imagesPerSecond ? `${rateText(imagesPerSecond)} images/s` : `${rateText(pixelsPerSecond / 1e6)} Mpixels/s`
+  pixelsPerSecond < 1e6 * imagesPerSecond ? `${threeDigits(imagesPerSecond)} images/s` : `${threeDigits(pixelsPerSecond / 1e6)} Mpixels/s`
 
 /** What is told of a step beside its loss, in words. */
 const createWords = (): ((report: StepReport) => readonly string[]) => {

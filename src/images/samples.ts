@@ -29,6 +29,10 @@ export const mostChannels = 64
 /** Samples of an image that is read as RGB, of 8 bits. */
 export const colours: Samples = { elementType: 'uint8', channels: 3 }
 
+/** Whether an image has RGB of 8 bits. */
+export const isRgb = ({ channels, elementType = 'uint8' }: Partial<Pick<Samples, 'channels' | 'elementType'>>): boolean =>
+  channels === colours.channels && elementType === colours.elementType
+
 const elementBytes: Readonly<Record<PixelType, number>> = { uint8: 1, uint16: 2, int16: 2, float32: 4 }
 
 /** Bytes of a pixel in memory. */

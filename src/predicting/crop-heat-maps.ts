@@ -4,7 +4,7 @@ import type { Outcome } from '../failure'
 import { centreCrop } from '../images/crop-placement'
 import { type ImageSource, openImage } from '../images/image-source'
 import type { Extent2 } from '../images/resolution'
-import type { Reading } from '../images/samples'
+import { type Reading, isRgb } from '../images/samples'
 import { overlayRows } from '../results/overlay'
 import type { SeenCrop } from '../images/seen-crop'
 import { cropSource } from './crop-source'
@@ -41,9 +41,8 @@ const withHeatMap =
       openImage(name, reading),
       TE.chain((whole) => {
         const { cropTop: top, cropLeft: left } = centreCrop(crop)(whole.header)
-        const isColours = whole.channels === 3 && whole.elementType === 'uint8'
         // An image that is smaller than the crop was made larger for it.
-        return !isColours || top < 0 || left < 0 ? TE.right(seen) : TE.chain(draw)(cropSource(whole, reading, { top, left, ...crop }))
+        return !isRgb(whole) || top < 0 || left < 0 ? TE.right(seen) : TE.chain(draw)(cropSource(whole, reading, { top, left, ...crop }))
       })
     )
   }

@@ -5,6 +5,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Outcome, inputFailure, errorReason } from '../failure'
 import { type Row, readCsvRows } from '../files/csv'
+import { folderFailure } from '../images/class-folders'
 import { imageExtensions, isHidden, isImage } from '../images/image-names'
 import { findImageFolder } from '../images/mask-folders'
 import { wholeImages } from '../images/slide-parts'
@@ -46,10 +47,6 @@ const pathsOfCsv = (csv: string, rows: readonly Row[]): E.Either<string, readonl
     : E.left(`${csv} line ${empty.info.lines}: has no path of an image`)
 }
 
-/** The folder that could not be read, perhaps one below. */
-const folderOf = (thrown: unknown): string | undefined =>
-  thrown instanceof Error && 'path' in thrown && typeof thrown.path === 'string' ? thrown.path : undefined
-
 /**
  * The images of a folder and those below it, by name, of one of images and masks the images; or of
  * a CSV file, its column `path`, or the first one where no row says so. Paths in it are relative to
@@ -64,10 +61,7 @@ export const listImages = (path: string): Outcome<readonly ListedImage[]> =>
     TE.chain((isFolder) =>
       isFolder
         ? pipe(
-            TE.tryCatch(
-              async () => imagesOfFolder((await findImageFolder(path)) ?? path),
-              (thrown) => inputFailure(`the folder ${folderOf(thrown) ?? path} cannot be read: ${errorReason(thrown)}`)
-            ),
+            TE.tryCatch(async () => imagesOfFolder((await findImageFolder(path)) ?? path), folderFailure(path)),
             TE.map((images) => images.map((image) => makeListedImage(path, image)))
           )
         : pipe(

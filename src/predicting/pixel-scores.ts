@@ -3,7 +3,7 @@ import { type Failure } from '../failure'
 import type { Extent2 } from '../images/resolution'
 import { partBytes } from '../../native'
 import type { Outputs } from './outputs'
-import { type PredictionResult, failNotFinite } from './prediction'
+import { type PredictionResult, failNotFinite, pixelClasses } from './prediction'
 
 /** Scores of classes before softmax, [classes, height, width], which may lie in a file. */
 export interface PixelScores extends Extent2 {
@@ -58,8 +58,7 @@ export const countPredictedClasses = ({
   leave,
   mostRows
 }: PixelScores): E.Either<Failure, PredictionResult> => {
-  // A single score tells class 1 from class 0.
-  const counted = new Array<number>(Math.max(2, classes)).fill(0)
+  const counted = new Array<number>(pixelClasses(classes)).fill(0)
   let wrong = 0
   for (let top = 0; top < height; top += mostRows) {
     leave()

@@ -35,7 +35,7 @@ export interface PredictedKind {
 }
 
 /** Classes that so many scores of a pixel tell apart: a single one tells class 1 from class 0. */
-const pixelClasses = (channels: number): number => Math.max(2, channels)
+export const pixelClasses = (channels: number): number => Math.max(2, channels)
 
 /**
  * What a model predicts; `trained` is the formula of the loss that its weights were trained by,
@@ -45,16 +45,15 @@ const pixelClasses = (channels: number): number => Math.max(2, channels)
 export const predictedKind = ({ model, nodes }: Graph, trained: string | undefined): E.Either<Failure, PredictedKind> => {
   const loss = nodes.at(-1)!
   const [, classes, height, width] = loss.input
+  const isOfPixels = hasTarget(loss, 'pixel-labels')
   if (hasTarget(loss, 'values') && height * width > 1)
     return E.left(inputFailure(`${model} makes values of pixels, which predict is not for: it is for classes, and for values of images`))
-  if (hasTarget(loss, 'pixel-labels') && classes > noClass)
+  if (isOfPixels && classes > noClass)
     return E.left(inputFailure(`${model} tells ${classes} classes apart, but a mask holds ${noClass} at most: ${noClass} is no class`))
   const scores = trained === undefined || getLossFormula(loss) !== undefined ? getScoreKind(loss) : scoreKindOfFormula(trained, classes)
-  if (hasTarget(loss, 'pixel-labels') && scores === 'value')
+  if (isOfPixels && scores === 'value')
     return E.left(inputFailure(`the loss ${trained} is of values, and ${model} makes a score a class for each pixel: give another --loss`))
-  return hasTarget(loss, 'pixel-labels')
-    ? E.right({ of: 'pixels', classes: pixelClasses(classes), scores })
-    : E.right({ of: 'image', classes, scores })
+  return E.right(isOfPixels ? { of: 'pixels', classes: pixelClasses(classes), scores } : { of: 'image', classes, scores })
 }
 
 /** Fails for scores that are infinite, or no numbers. */

@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/function'
 import { type Outcome, inputFailure } from '../failure'
 import { scaleGeoTransform } from '../images/geo-transform'
 import type { ImageSource } from '../images/image-source'
-import type { Reading } from '../images/samples'
+import { type Reading, isRgb } from '../images/samples'
 import { listGeoTags, writeGeoFiles } from '../results/geo-files'
 import { type HeatMap, overlayRows } from '../results/overlay'
 import { writePicture } from '../results/write-overlay'
@@ -41,7 +41,7 @@ export const writeHeatMap = (
   { onNotice, ...request }: Omit<HeatMapRequest, 'input' | 'readRows'> & { readonly onNotice?: ((sentence: string) => void) | undefined }
 ): Outcome<readonly [HeatMapReport, ComputedHeatMap]> => {
   const { height, width, view, geoTransform } = source.header
-  if (source.channels !== 3 || source.elementType !== 'uint8')
+  if (!isRgb(source))
     return TE.left(
       inputFailure(
         `the image ${source.path} has ${source.channels} channels of ${source.elementType}, but heat maps are drawn over RGB of 8 bits: leave out --heatmap`

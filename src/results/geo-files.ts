@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
 import { writeFileAtomic } from '../files/atomic-write'
+import { readText } from '../files/read-file'
 import type { GeoTransform } from '../images/geo-transform'
 import { projectionText } from './projection-file'
 import { type TiffTag, tag } from './tiff-file'
@@ -37,13 +37,7 @@ const endings: Readonly<Record<string, string>> = { '.tif': '.tfw', '.tiff': '.t
 const worldText = ({ affine: [a, b, c, d, e, f] }: GeoTransform): string => `${[b, e, c, f, a + (b + c) / 2, d + (e + f) / 2].join('\n')}\n`
 
 /** Whether there is a file that holds another text. */
-const isAnother = (path: string, text: string): boolean => {
-  try {
-    return readFileSync(path, 'utf8') !== text
-  } catch {
-    return false
-  }
-}
+const isAnother = (path: string, text: string): boolean => E.exists((found) => found !== text)(readText('projection', path))
 
 const writeText = (path: string, text: string): Outcome<void> => writeFileAtomic(path, () => [Buffer.from(text)])
 

@@ -1,9 +1,12 @@
+/** Three significant digits, but for whole numbers of more. */
+export const threeDigits = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toPrecision(3))
+
 /** Writes bytes for people: three significant digits in binary units. */
 export const formatBytes = (bytes: number): string => {
   const [unit, scale] =
     bytes >= 2 ** 30 ? ['GiB', 2 ** 30] : bytes >= 2 ** 20 ? ['MiB', 2 ** 20] : bytes >= 2 ** 10 ? ['KiB', 2 ** 10] : ['B', 1]
   const value = bytes / (scale as number)
-  return `${value >= 100 || scale === 1 ? value.toFixed(0) : value.toPrecision(3)} ${unit}`
+  return `${scale === 1 ? value.toFixed(0) : threeDigits(value)} ${unit}`
 }
 
 /**
@@ -12,7 +15,7 @@ export const formatBytes = (bytes: number): string => {
 export const formatMilliseconds = (milliseconds: number): string => {
   const [unit, scale] = milliseconds >= 120e3 ? ['min', 60e3] : milliseconds >= 1e3 ? ['s', 1e3] : ['ms', 1]
   const value = milliseconds / (scale as number)
-  return `${value >= 100 ? value.toFixed(0) : value.toPrecision(3)} ${unit}`
+  return `${threeDigits(value)} ${unit}`
 }
 
 /** Writes seconds that something still takes for people: whole ones, and hours from two on. */

@@ -38,12 +38,10 @@ const requiredEnd = (kind: LabelKind | undefined, loss: Node, { classes }: Datas
  * labels and polygons they may be those of the first classes.
  */
 const checkNames =
-  (names: readonly string[] | undefined, training: Dataset, channels: number) =>
+  (names: readonly string[] | undefined, kind: LabelKind | undefined, training: Dataset, channels: number) =>
   (classes: number): E.Either<Failure, number> => {
-    const kind = labelKind(training)
     if (names === undefined || kind === 'class-set' || kind === 'values') return E.right(classes)
-    const masks = listMasks(training)
-    const mayBeFewer = masks.length === 0 || masks.some(({ annotation }) => annotation !== undefined)
+    const mayBeFewer = kind !== 'mask' || listMasks(training).some(({ annotation }) => annotation !== undefined)
     // One channel scores two classes, and may have one name or two.
     return (mayBeFewer && names.length < classes) || [channels, classes].includes(names.length)
       ? E.right(classes)
@@ -70,7 +68,7 @@ export const countLossClasses = (graph: Graph, { training }: Split, names: reado
     ? pipe(
         checkScoreExtent(graph),
         E.map(() => countLabels(loss)),
-        E.chain(checkNames(names, training, loss.input[1]))
+        E.chain(checkNames(names, kind, training, loss.input[1]))
       )
     : E.left(inputFailure(`images are read with ${mostChannels} channels at most but the input of ${model} has ${input[1]}`))
 }

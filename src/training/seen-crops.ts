@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { type Image, freePixels, type StepIo } from '../../native'
 import type { Example } from '../images/dataset'
+import { isRgb } from '../images/samples'
 import type { SeenCrop } from '../images/seen-crop'
 import type { DescribePrediction } from './describe-prediction'
 
@@ -33,8 +34,7 @@ const readRow = async (
 
 /** A small picture of what is seen of an image; undefined of what is not 8-bit RGB in reach. */
 const makeThumbnail = async (image: Image, height: number, width: number): Promise<Thumbnail | undefined> => {
-  const { channels, elementType = 'uint8' } = image
-  if (channels !== 3 || elementType !== 'uint8') return undefined
+  if (!isRgb(image)) return undefined
   const longest = Math.max(height, width)
   const [rows, columns] = [samplePositions(height, longest), samplePositions(width, longest)]
   const rgb = new Uint8Array(3 * rows.length * columns.length)

@@ -5,6 +5,7 @@ import { type Failure, inputFailure } from '../failure'
 import { randomStream } from '../numbers/random'
 import type { Extent2 } from '../images/resolution'
 import { type CropPlacement, extentInImage } from '../images/crop-placement'
+import { isRgb } from '../images/samples'
 
 /**
  * Limits of stain jitter: the amount of each of three stains is multiplied by a factor from
@@ -120,7 +121,7 @@ const cutCrop = (pixels: Uint8Array, { width, channels }: Image, { cropTop, crop
 export const jitterStains = (path: string, image: Image, input: Extent2, change: StainChange): E.Either<Failure, Image> => {
   const { pixels, channels, elementType = 'uint8' } = image
   const fail = (fault: string): E.Either<Failure, never> => E.left(inputFailure(`--stain-jitter: the image ${path} ${fault}`))
-  if (channels !== 3 || elementType !== 'uint8') return fail(`has ${channels} channels of ${elementType}, where 8-bit RGB is wanted`)
+  if (!isRgb(image)) return fail(`has ${channels} channels of ${elementType}, where 8-bit RGB is wanted`)
   if ('readWindow' in pixels) {
     const readWindow = (window: ImageWindow) =>
       TE.map((read: Uint8Array) => {

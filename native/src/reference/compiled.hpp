@@ -5,7 +5,6 @@
 
 #include "../kernels/kernel_fields.hpp"
 #include "../kernels/launch_operands.hpp"
-#include "block_loop.hpp"
 
 namespace tilefold::reference {
 

@@ -147,11 +147,14 @@ void copyBox(const CopyBox& box, const T* source, T* destination) {
         const T* from = source + i * box.sourceStride[0] + j * box.sourceStride[1] + k * box.sourceStride[2];
         T* to = destination + i * box.destinationStride[0] + j * box.destinationStride[1] + k * box.destinationStride[2];
         for (std::int64_t x = 0; x < n[3]; ++x) {
+          if (!box.add) {
+            to[x] = from[x];
+            continue;
+          }
           // Of bf16 the sum is float32, and rounded once.
-          ParameterOf<T> sum = box.add ? static_cast<ParameterOf<T>>(to[x]) : ParameterOf<T>(0);
-          if (box.add)
-            for (std::int64_t summand = 0; summand < summands; ++summand) sum += from[summand * box.sourceStride[0] + x];
-          to[x] = box.add ? static_cast<T>(sum) : from[x];
+          ParameterOf<T> sum = to[x];
+          for (std::int64_t summand = 0; summand < summands; ++summand) sum += from[summand * box.sourceStride[0] + x];
+          to[x] = static_cast<T>(sum);
         }
       }
     }
