@@ -6,6 +6,7 @@ import { pipe } from 'fp-ts/function'
 import type * as t from 'io-ts'
 import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import { writeFileAtomic } from '../files/atomic-write'
+import { withExclusiveUse } from '../files/exclusive-use'
 import { makeFolder } from '../files/make-folder'
 
 /** What is kept of a measurement: its codec, and what sentences call it. */
@@ -32,13 +33,40 @@ export const readMeasurement = <A>(path: string, kept: Kept<A>): E.Either<Failur
   )
 }
 
+const makeCacheFolder = (path: string): Outcome<unknown> =>
+  TE.tryCatch(
+    () => makeFolder(dirname(path)),
+    (thrown) =>
+      inputFailure(`${dirname(path)}: cannot be made (${errorReason(thrown)}); set XDG_CACHE_HOME to a folder that can be written`)
+  )
+
 /** Keeps a measurement for all later plans. */
 export const writeMeasurement = (path: string, value: object): Outcome<void> =>
   pipe(
-    TE.tryCatch(
-      () => makeFolder(dirname(path)),
-      (thrown) =>
-        inputFailure(`${dirname(path)}: cannot be made (${errorReason(thrown)}); set XDG_CACHE_HOME to a folder that can be written`)
-    ),
+    makeCacheFolder(path),
     TE.chain(() => writeFileAtomic(path, () => [Buffer.from(`${JSON.stringify(value)}\n`)]))
+  )
+
+/**
+ * Keeps a measurement joined with what is kept by then, undefined where nothing is: another process
+ * may have measured meanwhile.
+ */
+export const joinMeasurement = <A extends object>(path: string, kept: Kept<A>, join: (found: A | undefined) => A): Outcome<void> =>
+  pipe(
+    makeCacheFolder(path),
+    TE.chain(() =>
+      TE.tryCatch(
+        () =>
+          withExclusiveUse(
+            `${path}.lock`,
+            () => undefined,
+            pipe(
+              TE.fromIOEither(() => readMeasurement(path, kept)),
+              TE.chain((found) => writeMeasurement(path, join(found)))
+            )
+          ),
+        (thrown) => inputFailure(`${path}: ${errorReason(thrown)}`)
+      )
+    ),
+    TE.chainEitherK((written) => written)
   )

@@ -8,7 +8,7 @@ import { loadDeviceModel, measurableChoice, missingDeviceFailure } from './devic
 import { pickWatching, type Watching } from './watching'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import type { RunnableSetup } from './setup'
-import { profilePath, readProfile, writeProfile } from './profile-cache'
+import { addToProfile, profilePath, readProfile, withEachOnce, writeProfile } from './profile-cache'
 import type { LongestLaunch } from './wanted-kernels'
 
 /** Results of measuring kernels. */
@@ -63,11 +63,18 @@ const keptEveryMilliseconds = 2000
 /** Launches that a measurement takes on the cpu, and the milliseconds it takes at least. */
 const [launchesEach, leastMilliseconds] = [8, 30]
 
+/** What is measured: on what, until when, and how it is kept. */
+interface Measuring extends Watching {
+  readonly device: ProfiledModel
+  readonly until: number
+  readonly keep: (profile: Profile) => Outcome<void>
+}
+
 const measureAll = async (
   meter: KernelTimer,
   kernels: readonly Kernel[],
   before: Profile,
-  { device, until, onKernel, signal }: Watching & { readonly device: ProfiledModel; readonly until: number }
+  { device, until, keep, onKernel, signal }: Measuring
 ): Promise<Measured> => {
   const times: { readonly kernel: Profile['kernels'][number]['kernel']; readonly milliseconds: number }[] = []
   const withTimes = (): Profile => ({ ...before, kernels: [...before.kernels, ...times] })
@@ -106,7 +113,7 @@ const measureAll = async (
     })
     together.forEach((kernel, index) => onKernel?.(done + index + 1, kernels.length, kernel))
     if (performance.now() - keptAt < keptEveryMilliseconds) continue
-    const kept = await writeProfile(withTimes())()
+    const kept = await keep(withTimes())()
     if (E.isLeft(kept)) return { profile: withTimes(), refused, isComplete, failure: kept.left }
     keptAt = performance.now()
   }
@@ -118,17 +125,6 @@ const measureAll = async (
   }
 }
 
-/** Each kernel once, at the less of its times: what else uses the machine only adds to them. */
-const withEachOnce = (profile: Profile): Profile => {
-  const times = new Map<string, Profile['kernels'][number]>()
-  for (const one of profile.kernels) {
-    const key = JSON.stringify(one.kernel)
-    const before = times.get(key)
-    times.set(key, before === undefined || one.milliseconds < before.milliseconds ? one : before)
-  }
-  return { ...profile, kernels: [...times.values()] }
-}
-
 /**
  * Measures once more what was measured after the first `known` kernels, as far as time is left, and
  * corrects the times: another process that took a core for some seconds seldom does it twice.
@@ -137,19 +133,22 @@ const measureAgain = async (
   meter: KernelTimer,
   profile: Profile,
   known: number,
-  watching: Watching & { readonly device: ProfiledModel; readonly until: number }
+  measuring: Measuring
 ): Promise<E.Either<Failure, Profile>> => {
   const kernels = profile.kernels.slice(known).flatMap(({ kernel }) => (isKernel(kernel) ? [kernel] : []))
-  const again = await measureAll(meter, kernels, profile, watching)
+  const again = await measureAll(meter, kernels, profile, measuring)
   const corrected = withEachOnce(again.profile)
-  const written = await writeProfile(corrected)()
+  const written = await measuring.keep(corrected)()
   return again.failure === undefined ? E.map(() => corrected)(written) : E.left(again.failure)
 }
+
+/** What is measured anew takes the place of all that was kept, by other processes too. */
+const howToKeep = (isAnew: boolean | undefined): Measuring['keep'] => (isAnew === true ? writeProfile : addToProfile)
 
 /** Adds what is missing to a profile, round by round until a time, and keeps it after each. */
 const measureMissing = async (
   meter: KernelTimer,
-  { setup, rounds, limit: _, ...watching }: MeasurementRequest,
+  { setup, rounds, isAnew, ...watching }: MeasurementRequest,
   start: Profile,
   until: number
 ): Promise<E.Either<Failure, Pick<Measured, 'profile' | 'isComplete'>>> => {
@@ -171,10 +170,10 @@ const measureMissing = async (
       const { device } = found.right
       const kernels = found.right.kernels.filter((kernel) => !refused.has(keyOfKernel(kernel)))
       if (kernels.length === 0) break
-      const measured = await measureAll(meter, kernels, profile, { device, until, ...pickWatching(watching) })
+      const measured = await measureAll(meter, kernels, profile, { device, until, keep: howToKeep(isAnew), ...pickWatching(watching) })
       profile = measured.profile
       isRoundComplete = measured.isComplete
-      const written = await writeProfile(profile)()
+      const written = await howToKeep(isAnew)(profile)()
       if (measured.failure !== undefined) return E.left(measured.failure)
       if (E.isLeft(written)) return written
       measured.refused.forEach((kernel) => refused.add(keyOfKernel(kernel)))
@@ -197,7 +196,7 @@ const measureRounds = (
   request: MeasurementRequest,
   start: Profile
 ): Outcome<Pick<Measured, 'profile' | 'isComplete'>> => {
-  const { setup, limit, ...watching } = request
+  const { setup, limit, isAnew, ...watching } = request
   const begin = performance.now()
   const [firstUntil, againUntil, until] = [firstShare, againShare, 1].map((share) => begin + share * limit.milliseconds)
   const isOnce = (profile: Profile): boolean => limit.milliseconds === Infinity || profile.kernels.length === start.kernels.length
@@ -210,7 +209,12 @@ const measureRounds = (
             TE.fromEither(loadDeviceModel(setup, first.profile)),
             TE.chain(
               (device) => () =>
-                measureAgain(meter, first.profile, start.kernels.length, { device, until: againUntil!, ...pickWatching(watching) })
+                measureAgain(meter, first.profile, start.kernels.length, {
+                  device,
+                  until: againUntil!,
+                  keep: howToKeep(isAnew),
+                  ...pickWatching(watching)
+                })
             ),
             TE.chain((corrected) => () => measureMissing(meter, request, corrected, until!))
           )
@@ -245,7 +249,7 @@ export const measure = (wanted: MeasurementRequest): Outcome<Measurements> => {
       )
     ),
     // The link's rate is new, whether or not any kernel is; what is measured anew stays until then.
-    TE.chainFirst(({ before }) => (wanted.isAnew === true ? TE.right(undefined) : writeProfile(before))),
+    TE.chainFirst(({ before }) => (wanted.isAnew === true ? TE.right(undefined) : addToProfile(before))),
     TE.bind('after', ({ meter, before }) => measureRounds(meter, wanted, before)),
     TE.map(({ after: { profile, isComplete }, before }) => ({
       profile,

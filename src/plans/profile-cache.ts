@@ -5,7 +5,7 @@ import { pipe } from 'fp-ts/function'
 import { type Profile, deviceProfile as profileCodec } from '../../staging'
 import type { Failure, Outcome } from '../failure'
 import { cacheFolder } from '../files/cache-folder'
-import { measurementFailure, readMeasurement, writeMeasurement } from './kept-measurements'
+import { joinMeasurement, measurementFailure, readMeasurement, writeMeasurement } from './kept-measurements'
 
 /**
  * Times belong to a device, its library (with all that they depend on in it) and a number of
@@ -26,13 +26,14 @@ export const profilePath = ({ device, library, threads }: ProfileKey): string =>
   return join(cacheFolder(), `${device}-${hash}-${threads}-threads.json`)
 }
 
+const kept = { codec: profileCodec, name: 'a profile', command: 'tilefold profile' }
+
 /**
  * The profile that was measured before under this key; undefined where none was. A damaged file is
  * a failure.
  */
 export const readProfile = (key: ProfileKey): E.Either<Failure, Profile | undefined> => {
   const path = profilePath(key)
-  const kept = { codec: profileCodec, name: 'a profile', command: 'tilefold profile' }
   return pipe(
     readMeasurement(path, kept),
     E.filterOrElse(
@@ -44,3 +45,20 @@ export const readProfile = (key: ProfileKey): E.Either<Failure, Profile | undefi
 
 /** Keeps a device's measured times of kernels, in place of what was kept of it before. */
 export const writeProfile = (profile: Profile): Outcome<void> => writeMeasurement(profilePath(profile), profile)
+
+/** Each kernel once, at the less of its times: what else uses the machine only adds to them. */
+export const withEachOnce = (profile: Profile): Profile => {
+  const times = new Map<string, Profile['kernels'][number]>()
+  for (const one of profile.kernels) {
+    const key = JSON.stringify(one.kernel)
+    const before = times.get(key)
+    times.set(key, before === undefined || one.milliseconds < before.milliseconds ? one : before)
+  }
+  return { ...profile, kernels: [...times.values()] }
+}
+
+/** Keeps a device's measured times of kernels beside those that other processes kept of it. */
+export const addToProfile = (profile: Profile): Outcome<void> =>
+  joinMeasurement(profilePath(profile), kept, (found) =>
+    withEachOnce({ ...profile, kernels: [...(found?.kernels ?? []), ...profile.kernels] })
+  )

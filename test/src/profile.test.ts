@@ -11,7 +11,7 @@ import { temporaryFolder } from './temporary-folder'
 
 const cache = temporaryFolder()
 process.env.XDG_CACHE_HOME = cache
-const { runInTurn: run, smallModel, tinyModel } = compiledCommand()
+const { run: runBeside, runInTurn: run, smallModel, tinyModel } = compiledCommand()
 const setup = [smallModel, '--threads', '2', '--strategy', 'plain', '--json']
 /** The first profile that was measured, which others begin with. */
 const first = join(temporaryFolder(), 'first.json')
@@ -262,6 +262,23 @@ test('an addon that the environment names and that is not there is named', async
   const { status, stderr } = await profileWith('/nowhere')
   assert.is(stderr, 'the native addon /nowhere, which TILEFOLD_ADDON names, is not built: name another build, or unset the variable.\n')
   assert.is(status, 2)
+})
+
+test('processes that measure at the same time keep all of their times', async () => {
+  const profile = async (model: string) => {
+    const { status, stdout, stderr } = await runBeside(['profile', model, '--threads', '2', '--strategy', 'plain', '--json'])
+    assert.is(status, 0, stderr)
+    return JSON.parse(stdout) as { readonly measured: number; readonly path: string }
+  }
+  process.env.XDG_CACHE_HOME = temporaryFolder()
+  try {
+    const [ofSmall, ofTiny] = await Promise.all([profile(smallModel), profile(tinyModel)])
+    assert.ok(ofSmall.measured > 10 && ofTiny.measured > 0)
+    for (const model of [smallModel, tinyModel]) assert.is((await profile(model)).measured, 0, `what was measured of ${model} is lost`)
+    assert.not.ok(existsSync(`${ofSmall.path}.lock`))
+  } finally {
+    process.env.XDG_CACHE_HOME = cache
+  }
 })
 
 test('a damaged profile is a sentence that says what to do', async () => {

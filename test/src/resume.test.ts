@@ -8,6 +8,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readDataset } from '../../src/commands/read-dataset'
 import { openTensorFile } from '../../src/weights/safetensors'
+import { conv2d, globalAvgPool, linear, model, relu, seq } from '../../dsl'
 import { type Planned, type TrainOptions, train } from '../../src'
 import { overriding, runScript } from './command-line'
 import { compiledCommand } from './compiled-command'
@@ -19,11 +20,11 @@ import { weightsOf } from './weights-of'
 
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
-const { script, model, runInTurn } = compiledCommand()
+const { script, model: modelPath, runInTurn } = compiledCommand()
 
 const training = (...more: readonly string[]): readonly string[] =>
   overriding(
-    ['train', model, '--data', at('images'), '--seed', '4', '--lr', '0.05', '--flip', '--threads', '1', '--state-every', '2'],
+    ['train', modelPath, '--data', at('images'), '--seed', '4', '--lr', '0.05', '--flip', '--threads', '1', '--state-every', '2'],
     more
   )
 
@@ -121,6 +122,19 @@ test('where the best weights so far are in no file of that name, training that g
   const sentence = `${at('late.best')} is not there: it is written where a validation is better than that after step 1, whose weights it would hold`
   // A learning rate of almost nothing makes nothing better.
   assert.equal(await notices({ steps: 2, lr: 1e-300, best: at('late.best') }), [sentence])
+})
+
+test('a layer may be called as the optimizer calls its buffers', async () => {
+  const layers = [conv2d({ out: 4, k: 3, p: 1 }), relu, seq('velocity', [conv2d({ out: 4, k: 3, p: 1 }), relu]), globalAvgPool, linear({ out: 2 })]
+  const named = model({ name: 'named', input: [2, 3, 16, 16], layers })
+  const options: TrainOptions = { model: named, device: 'cpu', threads: 1, data: at('images'), lr: 0.05, seed: 4 }
+  await valueOf(train({ ...options, steps: 4, save: at('named') }))
+  for (const steps of [2, 4]) await valueOf(train({ ...options, steps, resume: true, state: at('named.state'), save: at('named.parts') }))
+  const weights = await weightsOf(at('named'))
+  assert.equal(await weightsOf(at('named.parts')), weights)
+  assert.ok(weights.get('velocity.0.weight')!.every((value) => value !== 0))
+  const { tensors } = await valueOf(openTensorFile(at('named.state/step-4.safetensors')))
+  assert.is(tensors.size, 2 * weights.size + 2)
 })
 
 test('two states are kept, and every tensor of the optimizer is in them', async () => {

@@ -44,6 +44,9 @@ export const createPersistentTensors = (
   )
   const offloadsWeights = offloadWeights !== undefined && graph.objective.kind === 'train'
   const names = graph.objective.kind === 'train' ? stateNames(graph.objective.optimizer) : []
+  const taken = new Set(tensors.map(({ parameter }) => parameter.name))
+  /** No weight's, whose names end in what they are: a layer may be called velocity. */
+  const freeName = (name: string): string => (taken.has(name) ? `${name}'` : name)
   return [
     ...tensors.map(({ parameter, role }) => {
       const { name, buffer } = parameter
@@ -51,7 +54,7 @@ export const createPersistentTensors = (
     }),
     ...tensors.flatMap(({ parameter }) =>
       (parameter.learning === undefined ? [] : names).map((role) => {
-        const name = `${role}.${parameter.name}`
+        const name = freeName(`${role}.${parameter.name}`)
         const bytes = parameter.updatedElements * parameterBytes
         const buffer = builder.buffer({ kind: 'state', parameter: parameter.name, state: role }, bytes, 'persistent')
         return { name, role, parameter, buffer, onHost: offloadOptimizer !== undefined && bytes >= leastOffloadedBytes }
