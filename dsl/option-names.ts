@@ -115,6 +115,8 @@ type Required = {
     : {}
 }
 
+type FirstOption<All> = All extends readonly [readonly [infer Name extends string, ...unknown[]], ...unknown[]] ? Name : never
+
 /**
  * The type that the options of a layer must have besides A: those that it knows, and all that it
  * needs.
@@ -122,7 +124,9 @@ type Required = {
 export type Options<P extends keyof CheckedArguments, A> = [keyof A] extends [keyof CheckedArguments[P]]
   ? A extends Required[P]
     ? Partial<CheckedArguments[P]>
-    : Invalid<`${P}: ${Missing<P, A>} is missing`>
+    : [Missing<P, A>] extends [never]
+      ? Invalid<`${P}: give its options by name, such as ${P}({ ${FirstOption<Texts<P>>}: ... })`>
+      : Invalid<`${P}: ${Missing<P, A>} is missing`>
   : A extends AnyTensor
     ? Invalid<`${P}: in a pipe write ${P}()`>
     : {

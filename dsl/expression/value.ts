@@ -122,14 +122,17 @@ export const leaf = (name: Leaf): Value => new Value(name, [])
 export const toExpression = (result: Value): Expression => {
   const { steps, append } = createStepList()
   const known = new Map<Value | Condition, number>()
-  const place = (value: Value | Condition): number => {
-    const before = known.get(value)
-    if (before !== undefined) return before
-    const operands = value.operation === 'constant' ? [value.number!] : value.operands.map(place)
-    const made = append(value.operation, ...operands)
-    known.set(value, made)
-    return made
+  // An expression may be deeper than calls may be nested.
+  const pending: (Value | Condition)[] = [toValue(result)]
+  while (pending.length > 0) {
+    const value = pending.at(-1)!
+    const missing = known.has(value) ? [] : value.operands.filter((operand) => !known.has(operand))
+    pending.push(...missing.reverse())
+    if (missing.length > 0) continue
+    pending.pop()
+    if (known.has(value)) continue
+    const operands = value.operation === 'constant' ? [value.number!] : value.operands.map((operand) => known.get(operand)!)
+    known.set(value, append(value.operation, ...operands))
   }
-  place(toValue(result))
   return steps
 }

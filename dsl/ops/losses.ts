@@ -168,7 +168,8 @@ export const overlapLoss = {
 } as const satisfies OpRecord<PixelLossArguments>
 
 /**
- * The record of `valueLoss`, a loss of one vector an image, each output of which counts by itself.
+ * The record of `valueLoss`, of predictions and targets of one shape, whose elements each count by
+ * themselves.
  */
 export const valueLoss = {
   options: [['loss', '']],

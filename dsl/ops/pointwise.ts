@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { reads, validateExpression, type Expression } from '../expression/expression'
+import { reads, validateExpression, type Expression, type Leaf } from '../expression/expression'
 import type { Shape, UnaryRule } from '../shapes/shape'
 import { elementwise, type Elementwise } from './elementwise'
 import { pixelwise, unary, type OpRecord } from './op-record'
@@ -35,11 +35,17 @@ export interface PointwiseArguments {
 /** The name without options. */
 const parseName = (text: string): string => text.split(' ')[0]!
 
+const readsAnyOf = (expression: Expression, leaves: readonly Leaf[]): Leaf | undefined => leaves.find((leaf) => reads(expression, leaf))
+
 const pointwiseShape: UnaryRule<PointwiseArguments> = (args, shape) => {
   const { expression, derivativeOfOutput, weight, bias } = args
   const name = parseName(args.function)
   const mistake = validateExpression(expression) ?? (derivativeOfOutput && validateExpression(derivativeOfOutput))
   if (mistake !== undefined) return E.left(`${name}: its expression ${mistake}`)
+  const foreign = readsAnyOf(expression, ['second', 'gradient'])
+  if (foreign !== undefined) return E.left(`${name}: its expression reads ${foreign}, which there is not`)
+  const foreignOfOutput = derivativeOfOutput && readsAnyOf(derivativeOfOutput, ['second', 'gradient', 'weight', 'bias'])
+  if (foreignOfOutput !== undefined) return E.left(`${name}: the derivative of its output reads ${foreignOfOutput}, which there is not`)
   for (const [parameter, declared] of [['weight', weight] as const, ['bias', bias] as const]) {
     if (reads(expression, parameter) !== (declared !== undefined))
       return E.left(

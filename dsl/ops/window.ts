@@ -111,14 +111,18 @@ type Sides<P> = P extends number
 export type Numbers2 = readonly [height: number, width: number]
 /** A number for each edge of an image. */
 export type Numbers4 = readonly [top: number, bottom: number, left: number, right: number]
+/** What is one of several sizes is any: each stride of two would make four shapes of one. */
+type SizesOf<P> = IsUnion<P> extends true ? Numbers2 : readonly [Height<P>, Width<P>]
+type IsUnion<P, All = P> = P extends unknown ? ([All] extends [P] ? false : true) : never
+
 /** The kernel's sizes in the options A of a window, 1 where absent. */
-export type KernelSizes<A> = readonly [Height<OptionValue<A, 'k', 1>>, Width<OptionValue<A, 'k', 1>>]
+export type KernelSizes<A> = SizesOf<OptionValue<A, 'k', 1>>
 /** The strides in the options A of a window, `Default` where absent. */
-export type Stride<A, Default> = readonly [Height<OptionValue<A, 's', Default>>, Width<OptionValue<A, 's', Default>>]
+export type Stride<A, Default> = SizesOf<OptionValue<A, 's', Default>>
 /** The dilations in the options A of a window, 1 where absent. */
-export type Dilation<A> = readonly [Height<OptionValue<A, 'd', 1>>, Width<OptionValue<A, 'd', 1>>]
+export type Dilation<A> = SizesOf<OptionValue<A, 'd', 1>>
 /** The paddings in the options A of a window, 0 where absent. */
-export type Pads<A> = Sides<OptionValue<A, 'p', 0>>
+export type Pads<A> = IsUnion<OptionValue<A, 'p', 0>> extends true ? Numbers4 : Sides<OptionValue<A, 'p', 0>>
 
 /**
  * The shape [B, C, H, W] that an op of the name N with windows (a convolution, a pool) makes of an

@@ -81,17 +81,19 @@ type SearchList<
       : never
 
 /** The tensor after one layer of a list, or its mistake. */
-type SearchLayer<X, L extends AnyLayer, P extends Namespace, Last extends string> = L['op'] extends 'residual' | 'gated' | 'parallel'
-  ? SearchBlock<X, L['op'], L['args'], P, Last>
-  : SearchNamed<X, L, `${P[0]}${GivenName<L['args'], `${P[1]['length']}`>}`, Last> extends infer R
-    ? R extends { readonly tensor: infer Y; readonly last: infer Name }
-      ? {
-          readonly tensor: Y
-          readonly space: L['op'] extends Directive ? P : readonly [P[0], readonly [...P[1], unknown], P[2], P[3], P[4]]
-          readonly last: Name
-        }
-      : R
-    : never
+type SearchLayer<X, L extends AnyLayer, P extends Namespace, Last extends string> = L extends unknown
+  ? L['op'] extends 'residual' | 'gated' | 'parallel'
+    ? SearchBlock<X, L['op'], L['args'], P, Last>
+    : SearchNamed<X, L, `${P[0]}${GivenName<L['args'], `${P[1]['length']}`>}`, Last> extends infer R
+      ? R extends { readonly tensor: infer Y; readonly last: infer Name }
+        ? {
+            readonly tensor: Y
+            readonly space: L['op'] extends Directive ? P : readonly [P[0], readonly [...P[1], unknown], P[2], P[3], P[4]]
+            readonly last: Name
+          }
+        : R
+      : never
+  : never
 type GivenName<A, Place extends string> = A extends { readonly name: infer Name extends string } ? Name : Place
 
 /** The tensor after a layer of this name, or its mistake. */

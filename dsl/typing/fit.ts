@@ -36,10 +36,15 @@ export type FitToEnd<X, L extends Layers> = RequireStrict<
       : unknown
 >
 
-/** A tuple as long as L, `unknown` everywhere but where the mistake is. */
-type Misfit<L extends Layers, Mistake> = Mistake extends readonly [infer At, infer Sentence extends string]
-  ? { readonly [K in keyof L]: K extends `${At & number}` ? Invalid<Sentence> : unknown }
-  : unknown
+/**
+ * A tuple as long as L, `unknown` everywhere but where the mistake is; of a mistake that has no
+ * sentence, run time tells.
+ */
+type Misfit<L extends Layers, Mistake> = [Mistake] extends [never]
+  ? unknown
+  : Mistake extends readonly [infer At, infer Sentence extends string]
+    ? { readonly [K in keyof L]: K extends `${At & number}` ? Invalid<Sentence> : unknown }
+    : unknown
 
 /** The type that a tensor must have besides X to make a whole model. */
 export type WholeModel<X> = RequireStrict<

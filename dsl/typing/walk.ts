@@ -109,10 +109,11 @@ type ApplyNormalisation<
       InPlace<N, A> extends true ? W : Writes<Y, W>
     >
   : `${N}: cannot tile along ${ShowDims<G[3][0] & D>}; ${NeedsStatistics<N, O[0]['length']>}`
+/** Segment: how many segments have begun where the tensor was made, none for the net's input. */
 type NeedsStatistics<
   N extends Op,
-  ApplyResult extends number
-> = `${N} needs the statistics of the whole ${ApplyResult extends 0 ? 'input, so put a checkpoint after it' : 'tensor before it, so put a checkpoint before it'}`
+  Segment extends number
+> = `${N} needs the statistics of the whole ${Segment extends 0 ? 'input, so put a checkpoint after it' : 'tensor before it, so put a checkpoint before it'}`
 
 type Checkpoint<S extends Shape, G extends SegmentState, O extends TensorOrigin, W, A> =
   TooManyTiles<S, G> extends infer Sentence extends string
@@ -196,7 +197,8 @@ type JoinBranches<X, Y, Join extends 'add' | 'concat' | 'mul', Shapes extends re
 /**
  * The tensor after the layers of L from place I on, or the sentence of the first that does not fit.
  * Lists are indexed: of each rest of a list the compiler would make a type, and go through all that
- * is in it. From a layer that is not known on, nothing is.
+ * is in it. From a layer that is not known on, nothing is. Nor is it after a list that may be of several
+ * lengths.
  */
 export type Walk<X, L extends Layers> = [number] extends [L['length']]
   ? Tensor
@@ -210,17 +212,22 @@ type UnknownPlaces<L extends Layers> = {
  */
 type Steps<X, L extends Layers, End, I extends readonly unknown[] = readonly []> = I['length'] extends End
   ? I['length'] extends L['length']
-    ? X
+    ? [L['length']] extends [I['length']]
+      ? X
+      : Tensor
     : [keyof Arguments] extends [L[I['length'] & number]['op']]
       ? Tensor
       : Steps<X, L, Exclude<End, I['length']>, I> extends infer Y
         ? Y
         : never
-  : ApplyResult<X, L[I['length'] & number]['op'], L[I['length'] & number]['args']> extends infer Y
+  : ApplyLayer<X, L[I['length'] & number]> extends infer Y
     ? Y extends string
       ? Y
       : Steps<Y, L, End, readonly [...I, unknown]>
     : never
+
+/** Of a layer that is one of several, what each of them makes. */
+type ApplyLayer<X, Layer> = Layer extends { readonly op: infer N; readonly args: infer A } ? ApplyResult<X, N, A> : never
 
 /**
  * Walks from the start of a list, where nothing may be known of X, nor, while the compiler infers

@@ -1,10 +1,8 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import {
-  checkpoint,
   classLoss,
   getLossFamily,
-  named,
   overlapLoss,
   parseLoss,
   pixelLoss,
@@ -14,7 +12,7 @@ import {
   type LossFamily,
   type Model
 } from '../../dsl'
-import { flatLayers, isDirective, trace } from '../../dsl/internal'
+import { appendLoss, flatLayers, isDirective, trace } from '../../dsl/internal'
 import { type Failure, inputFailure } from '../failure'
 import { isLossLayer } from './model-layers'
 
@@ -62,9 +60,7 @@ export const withLoss =
           return E.left(
             `--loss ${formula}: dice and tversky compare areas of images, and ${model.name} ends in ${showShape(shape)}: leave them out, or take a model of pixels such as unet`
           )
-        // A segment that is asked to be tiled stays as it is written.
-        const end = flatLayers(model.layers).some(({ op }) => op === 'tile') ? [checkpoint] : []
-        const layers = [...model.layers, ...end, named('loss', makeLossLayer(formula, families, shape.length === 4))]
+        const layers = appendLoss(model.layers, makeLossLayer(formula, families, shape.length === 4))
         return pipe(
           trace(layers, input),
           E.bimap(

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { checkpoint, named, pixelCrossEntropy, softmaxCrossEntropy, type Layers, type Model } from '../../dsl'
-import { flatLayers, isBroadcast, isDirective, isLoss, trace, type Op, type TracedLayer } from '../../dsl/internal'
+import { pixelCrossEntropy, softmaxCrossEntropy, type Layers, type Model } from '../../dsl'
+import { appendLoss, flatLayers, isBroadcast, isDirective, isLoss, trace, type Op, type TracedLayer } from '../../dsl/internal'
 import { inputError, type StagingError } from '../error'
 import type { Extents } from '../graph/extents'
 import { findReaders, hasTarget, isNormalised, type Graph, type PlacedDirective, type Node } from '../graph/graph'
@@ -153,17 +153,14 @@ export const buildGraph = (model: Model, input: readonly number[]): E.Either<Sta
   )
 
 /**
- * A loss is appended where there is none, per pixel where the model makes images; where the model
- * asks for tiles, after a checkpoint, so that its last segment stays as written; but not to layers
+ * A loss is appended where there is none, per pixel where the model makes images; but not to layers
  * that do not fit, of which a trace then says why.
  */
 const withLoss = ({ layers }: Model, input: readonly number[]): Layers => {
-  const flat = flatLayers(layers)
-  const ops = flat.filter(({ op }) => !isDirective(op))
-  const last = ops[ops.length - 1]
+  const last = flatLayers(layers).findLast(({ op }) => !isDirective(op))
   if (last !== undefined && isLoss(last.op as Op)) return layers
   const traced = trace(layers, input)
   if (E.isLeft(traced)) return layers
-  const loss = traced.right.at(-1)?.output.length === 4 ? pixelCrossEntropy() : softmaxCrossEntropy
-  return [...layers, ...(flat.some(({ op }) => op === 'tile') ? [checkpoint] : []), named('loss', loss)]
+  const made = traced.right.at(-1)?.output ?? input
+  return appendLoss(layers, made.length === 4 ? pixelCrossEntropy() : softmaxCrossEntropy)
 }

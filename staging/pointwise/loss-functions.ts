@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/Either'
-import { constant, toExpression, getLossFamily, leaf, parseLoss, where, type LossName, type LossTerm, type Value } from '../../dsl'
+import { constant, toExpression, getLossFamily, parseLoss, where, type LossName, type LossTerm, type Value } from '../../dsl'
+import { leaf } from '../../dsl/internal'
 import { differentiate } from './differentiate'
 import { encodeExpression } from './encode'
 

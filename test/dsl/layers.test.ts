@@ -28,9 +28,11 @@ import {
   seq,
   tile,
   type AnyLayer,
-  type Layers
+  type Layers,
+  type Model
 } from '../../dsl'
 import { flatLayers, layerText, trace } from '../../dsl/internal'
+import { buildGraph } from '../../staging'
 
 const names = (layers: Layers) => flatLayers(layers).map(({ op, name }) => `${op} ${name}`)
 
@@ -152,6 +154,17 @@ layers('a trace names the layer that does not fit', () => {
   assert.equal(sentence([named('a', relu), named('a', relu)]), E.left('two layers are named a; names must differ'))
   assert.equal(sentence([relu], [3, 8, 8]), E.left('input: takes images BxCxHxW, not 3x8x8'))
   assert.equal(sentence([relu], [1, 3, 0, 8]), E.left('input: 1x3x0x8 must be whole numbers above 0'))
+})
+
+layers('a loss that is appended takes a name that no layer has', () => {
+  const lossOf = (...list: readonly AnyLayer[]): unknown => {
+    const built = buildGraph({ name: 'm', layers: list } as Model, [1, 3, 8, 8])
+    return E.isLeft(built) ? built.left.message : [built.right.nodes.at(-1)!.name, built.right.nodes.at(-1)!.op]
+  }
+  assert.equal(lossOf(relu), ['loss', 'pixelCrossEntropy'])
+  assert.equal(lossOf(globalAvgPool, named('loss', linear({ out: 2 }))), ['loss1', 'softmaxCrossEntropy'])
+  assert.equal(lossOf(named('loss1', relu), named('loss', relu)), ['loss2', 'pixelCrossEntropy'])
+  assert.equal(lossOf(), ['loss', 'pixelCrossEntropy'])
 })
 
 layers('joins are part of no list', () => {

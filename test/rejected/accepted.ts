@@ -271,6 +271,35 @@ const anyLayer = (one: AnyLayer, three: readonly [AnyLayer, AnyLayer, AnyLayer])
 ]
 const repeated = (count: number) => model({ name: 'repeated', input: [1, 3, 8, 8], layers: Array.from({ length: count }, () => relu) })
 
+/** A size that is one of several is any; of a layer that is one of several each is looked at. */
+const ofKernel = (out: number, k: 1 | 3 | 5) => conv2d({ out, k, p: k === 1 ? 0 : k === 3 ? 1 : 2 })
+const ofStride = (out: number, s: 1 | 2) =>
+  residual([conv2d({ out, k: 3, s, p: 1 }), batchNorm(), relu, conv2d({ out, k: 3, p: 1 })], [conv2d({ out, k: 1, s }), batchNorm()])
+const upsample = (learned: boolean) => (learned ? convTranspose2d({ out: 8, k: 2, s: 2 }) : resize({ mode: 'bilinear', scale: 2 }))
+const normalise = (grouped: boolean) => (grouped ? groupNorm({ groups: 4 }) : batchNorm())
+const upsampled = net(input([1, 8, 32, 32]), [upsample(true)])
+holds<Same<ShapeOf<typeof upsampled>, readonly [1, 8, 64, 64]>>()
+const strided = net(input([1, 3, 32, 32]), [conv2d({ out: 8, k: 3, s: 1 as 1 | 2, p: 1 })])
+holds<Same<ShapeOf<typeof strided>, readonly [1, 8, number, number]>>()
+const oneOfSeveral = (flag: boolean) => [
+  model({ name: 'kernels', input: [1, 3, 64, 64], layers: [ofKernel(8, 3), relu, ofKernel(8, 5), relu, ofKernel(8, 1)] }),
+  model({
+    name: 'strides',
+    input: [1, 3, 64, 64],
+    layers: [ofStride(8, 1), ofStride(8, 2), ofStride(16, 1), ofStride(16, 2), ofStride(32, 1), ofStride(32, 2), globalAvgPool]
+  }),
+  model({ name: 'layers', input: [1, 8, 32, 32], layers: [normalise(flag), relu, residual([maxPool2d({ k: 2 }), upsample(flag)])] }),
+  model({ name: 'inline', input: [1, 8, 32, 32], layers: [flag ? groupNorm({ groups: 4 }) : batchNorm(), relu] }),
+  model({
+    name: 'lists',
+    input: [1, 3, 64, 64],
+    layers: [
+      seq(flag ? [conv2d({ out: 4, k: 1 }), relu, conv2d({ out: 3, k: 2, s: 2 })] : [maxPool2d({ k: 2 })]),
+      residual([relu], [conv2d({ out: 3, k: 1 })])
+    ]
+  })
+]
+
 /** Without options a layer is the same with parentheses. */
 const parentheses = pipe(input([1, 3, 8, 8]), relu(), globalAvgPool(), checkpoint())
 holds<Same<ShapeOf<typeof parentheses>, readonly [1, 3]>>()
@@ -289,6 +318,7 @@ export const values = [
   withUnknown,
   anyLayer,
   repeated,
+  oneOfSeveral,
   modelOf('flowed', flowed),
   made,
   fromFile,

@@ -2,6 +2,7 @@ import { pipe } from 'fp-ts/function'
 import {
   checkpoint,
   conv2d,
+  convTranspose2d,
   denseBlock,
   globalAvgPool,
   input,
@@ -12,6 +13,7 @@ import {
   parallel,
   relu,
   residual,
+  resize,
   seq,
   tile,
   type AnyLayer
@@ -20,12 +22,16 @@ import {
 const x = input([8, 64, 56, 56])
 const wide = conv2d({ out: 256, k: 3, p: 1 })
 const half = maxPool2d({ k: 2 })
+const upsample = (learned: boolean) => (learned ? convTranspose2d({ out: 64, k: 2, s: 2 }) : resize({ mode: 'bilinear', scale: 2 }))
 
 // expects: add: the branches differ, main 8x256x56x56 but shortcut 8x64x56x56
 net(x, [relu, residual([wide, relu])])
 
 // expects: add: the branches differ, main 8x256x28x28 but shortcut 8x256x56x56
 pipe(x, residual([half, wide], [wide]), relu)
+
+// expects: add: the branches differ, main 8x64x112x112 but shortcut 8x64x56x56
+net(x, [residual([upsample(true)])])
 
 // expects: concat: the branches differ, 8x64x56x56 and 8x64x28x28
 net(x, [denseBlock([half])])

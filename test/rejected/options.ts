@@ -10,6 +10,12 @@ conv2d({ out: 8, k: 3, kernel_size: 3 })
 // expects: conv2d has no option outputPadding; it takes out, k, s, p, d, groups, bias
 conv2d({ out: 8, k: 3, outputPadding: 1 })
 
+// expects: conv2d: give its options by name, such as conv2d({ out: ... })
+conv2d(64)
+
+// expects: maxPool2d: give its options by name, such as maxPool2d({ k: ... })
+maxPool2d(2)
+
 // expects: conv2d: k is missing
 conv2d({ out: 8 })
 

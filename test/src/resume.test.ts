@@ -125,7 +125,13 @@ test('where the best weights so far are in no file of that name, training that g
 })
 
 test('a layer may be called as the optimizer calls its buffers', async () => {
-  const layers = [conv2d({ out: 4, k: 3, p: 1 }), relu, seq('velocity', [conv2d({ out: 4, k: 3, p: 1 }), relu]), globalAvgPool, linear({ out: 2 })]
+  const layers = [
+    conv2d({ out: 4, k: 3, p: 1 }),
+    relu,
+    seq('velocity', [conv2d({ out: 4, k: 3, p: 1 }), relu]),
+    globalAvgPool,
+    linear({ out: 2 })
+  ]
   const named = model({ name: 'named', input: [2, 3, 16, 16], layers })
   const options: TrainOptions = { model: named, device: 'cpu', threads: 1, data: at('images'), lr: 0.05, seed: 4 }
   await valueOf(train({ ...options, steps: 4, save: at('named') }))

@@ -29,6 +29,19 @@ test('of many steps, by itself or in its gradient', () => {
     'one on 1x2x4x4: 0: long: its gradient has more than the 256 steps that devices take; make two layers of it.'
   )
   assert.is(refusal(long(20)), '')
+  assert.is(refusal(long(20000)), 'one on 1x2x4x4: 0: long: its expression has 20001 steps, over the 256 that devices take.')
+})
+
+test('that read what there is not', () => {
+  const reading = (...leaves: readonly ('input' | 'gradient' | 'second' | 'weight')[]): dsl.AnyLayer => {
+    const [expression, derivativeOfOutput] = leaves.map((leaf) => [[leaf]] as const)
+    return { op: 'pointwise', args: { function: 'f', expression, ...(derivativeOfOutput && { derivativeOfOutput }) } } as dsl.AnyLayer
+  }
+  for (const leaf of ['gradient', 'second'] as const)
+    assert.is(refusal(reading(leaf)), `one on 1x2x4x4: 0: f: its expression reads ${leaf}, which there is not.`)
+  for (const leaf of ['gradient', 'weight'] as const)
+    assert.is(refusal(reading('input', leaf)), `one on 1x2x4x4: 0: f: the derivative of its output reads ${leaf}, which there is not.`)
+  assert.is(refusal(reading('input')), '')
 })
 
 test('that read what they do not declare, or have no finite constants', () => {
