@@ -197,8 +197,8 @@ type JoinBranches<X, Y, Join extends 'add' | 'concat' | 'mul', Shapes extends re
 /**
  * The tensor after the layers of L from place I on, or the sentence of the first that does not fit.
  * Lists are indexed: of each rest of a list the compiler would make a type, and go through all that
- * is in it. From a layer that is not known on, nothing is. Nor is it after a list that may be of several
- * lengths.
+ * is in it. From a layer that is not known on nothing is, nor is it after a list that may be of
+ * several lengths.
  */
 export type Walk<X, L extends Layers> = [number] extends [L['length']]
   ? Tensor
