@@ -15,24 +15,21 @@ import { tap } from '../tasks/tap'
 import { withResource } from '../tasks/with-resource'
 import { withTrackers } from '../tracking/with-trackers'
 import type { TrainedRecord } from '../training/loop'
-import { learningRate } from '../training/learning-rate'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from '../training/prepare'
 import { type GrowingRecord, emptyRecord, continueRecord } from '../training/record'
 import { runPrepared } from '../training/run'
 
 /** Makes the page of a training as far as it is; its plan is drawn once. */
-const createTrainingPage = ({ request, planned, steps }: PreparedTraining, record: GrowingRecord): (() => Report) => {
+const createTrainingPage = ({ request, planned }: PreparedTraining, record: GrowingRecord): (() => Report) => {
   let page: Report | undefined
   return () => {
-    const { loss, stepMs, validations, peakDeviceBytes = 0, crops = [] } = record
-    const { schedule, warmup } = request.options
-    const rates = loss.map((_, step) => learningRate(schedule, request.learningRate, step, steps, warmup))
+    const { loss, stepMs, learningRate, validations, peakDeviceBytes = 0, crops = [] } = record
     const ran = {
       stepMs,
       peakDeviceBytes,
       images: rowsOfUpdate(planned, request),
       crops,
-      learned: { loss, learningRate: rates, validations }
+      learned: { loss, learningRate, validations }
     }
     return runPage(planned, `${loss.length} ${loss.length === 1 ? 'step' : 'steps'} of training`, ran, (page ??= planPage(planned)))
   }

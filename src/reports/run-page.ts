@@ -16,7 +16,8 @@ export interface RanSteps {
   readonly crops?: readonly SeenCrop[]
   readonly learned?: {
     readonly loss: readonly number[]
-    readonly learningRate: readonly number[]
+    /** Null where it is not known. */
+    readonly learningRate: readonly (number | null)[]
     readonly validations: readonly {
       readonly step: number
       readonly loss: number
@@ -83,7 +84,7 @@ const learnedCharts = ({ loss, learningRate, validations }: NonNullable<RanSteps
       ...measure('R²', 'r2')
     ]),
     ...chart('Error', '', measure('mean absolute error', 'mae')),
-    ...chart('Learning rate', '', line('learning rate', overSteps(learningRate)))
+    ...chart('Learning rate', '', line('learning rate', overSteps(learningRate.map((rate) => rate ?? NaN))))
   ]
 }
 

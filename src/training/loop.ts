@@ -236,6 +236,7 @@ const runSteps = async (
     const { loss, milliseconds, gradientNorm } = updated.right
     record.loss.push(loss)
     record.stepMs.push(milliseconds)
+    record.learningRate.push(rate)
     const ran = record.stepMs.length - before
     const pace = isPaceDue(ran, steps - before) ? training.paceOf(record.stepMs.slice(before)) : undefined
     if (pace !== undefined) request.notify(pace)

@@ -31,5 +31,6 @@ export const validationCodec = t.intersection([
 export const recordCodec = t.type({
   loss: t.readonlyArray(t.number),
   stepMs: t.readonlyArray(t.number),
+  learningRate: t.readonlyArray(t.union([t.number, t.null])),
   validations: t.readonlyArray(validationCodec)
 })

@@ -6,6 +6,8 @@ export interface TrainingRecord {
   /** Mean loss of each step. */
   readonly loss: readonly number[]
   readonly stepMs: readonly number[]
+  /** The rate of each step; null where a state of an earlier version does not tell it. */
+  readonly learningRate: readonly (number | null)[]
   readonly validations: readonly Validation[]
 }
 
@@ -13,6 +15,7 @@ export interface TrainingRecord {
 export interface GrowingRecord extends TrainingRecord {
   readonly loss: number[]
   readonly stepMs: number[]
+  readonly learningRate: (number | null)[]
   readonly validations: Validation[]
   /** Peak of the device's memory, in bytes; absent before the first step of this run. */
   peakDeviceBytes?: number
@@ -21,19 +24,21 @@ export interface GrowingRecord extends TrainingRecord {
 }
 
 /** A record that goes on from one, which stays as it is. */
-export const continueRecord = ({ loss, stepMs, validations }: TrainingRecord): GrowingRecord => ({
+export const continueRecord = ({ loss, stepMs, learningRate, validations }: TrainingRecord): GrowingRecord => ({
   loss: [...loss],
   stepMs: [...stepMs],
+  learningRate: [...learningRate],
   validations: [...validations]
 })
 
 /** The record before the first step. */
-export const emptyRecord: TrainingRecord = { loss: [], stepMs: [], validations: [] }
+export const emptyRecord: TrainingRecord = { loss: [], stepMs: [], learningRate: [], validations: [] }
 
 /** The record as it was after `steps` steps. */
-export const recordAfter = ({ loss, stepMs, validations }: TrainingRecord, steps: number): TrainingRecord => ({
+export const recordAfter = ({ loss, stepMs, learningRate, validations }: TrainingRecord, steps: number): TrainingRecord => ({
   loss: loss.slice(0, steps),
   stepMs: stepMs.slice(0, steps),
+  learningRate: learningRate.slice(0, steps),
   validations: validations.filter(({ step }) => step <= steps)
 })
 

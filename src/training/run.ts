@@ -269,12 +269,12 @@ const trainOn =
 
 /** The lines of the last step of a record, as the metrics have them. */
 const lastLines = (
-  { loss, stepMs, validations }: TrainingRecord,
+  { loss, stepMs, learningRate: rates, validations }: TrainingRecord,
   { request: { options, learningRate: base }, steps }: PreparedTraining
 ): readonly WrittenLine[] => {
   const step = loss.length
   if (step === 0) return []
-  const rate = learningRate(options.schedule, base, step - 1, steps, options.warmup)
+  const rate = rates[step - 1] ?? learningRate(options.schedule, base, step - 1, steps, options.warmup)
   return [
     { step, loss: loss[step - 1]!, learningRate: rate, milliseconds: stepMs[step - 1]! },
     ...validations.flatMap(({ step: after, ...validation }) => (after === step ? [{ step, validation }] : []))

@@ -19,8 +19,8 @@ import { stepCodec, validationCodec } from './record-codec'
 
 /**
  * A folder of states, `step-N.safetensors` for the state after N steps, the newest two kept. Each
- * holds weights and optimizer state as a plain tensor under its name, `training.loss` and
- * `training.stepMs` (one value a step), and as metadata `tilefold` a JSON object of the rest. A
+ * holds weights and optimizer state as a plain tensor under its name, `training.loss`,
+ * `training.stepMs` and `training.learningRate` (one value a step), and as metadata `tilefold` a JSON object of the rest. A
  * file is written under another name, flushed and renamed, so that none is ever half there.
  */
 export interface State {
@@ -35,7 +35,7 @@ const Texts = t.record(t.string, t.string)
 const Stored = t.type({ version: t.literal(1), steps: stepCodec, agreed: Texts, rates: Texts, validations: t.array(validationCodec) })
 
 const metadataKey = 'tilefold'
-const histories = { loss: 'training.loss', stepMs: 'training.stepMs' } as const
+const histories = { loss: 'training.loss', stepMs: 'training.stepMs', learningRate: 'training.learningRate' } as const
 
 const parseStep = (name: string): number | undefined => {
   const [, digits] = /^step-(\d+)\.safetensors$/.exec(name) ?? []
@@ -91,7 +91,13 @@ export const writeState = (folder: string, { section, io, record, fingerprint, r
   const stored: t.TypeOf<typeof Stored> = { version: 1, steps, agreed: fingerprint, rates, validations: [...record.validations] }
   const tensors = [
     ...section.stepIo.map(({ name, shape }) => floatTensor(name, shape, io.view(name))),
-    ...(['loss', 'stepMs'] as const).map((name) => floatTensor(histories[name], [steps], Float64Array.from(record[name])))
+    ...(['loss', 'stepMs', 'learningRate'] as const).map((name) =>
+      floatTensor(
+        histories[name],
+        [steps],
+        Float64Array.from(record[name], (value) => value ?? NaN)
+      )
+    )
   ]
   return pipe(
     writeTensors(statePath(folder, steps), tensors, { [metadataKey]: JSON.stringify(stored) }),
@@ -141,9 +147,16 @@ export const readState = (path: string): Outcome<State> =>
     TE.bind('stored', ({ file }) => TE.fromEither(decodeStored(file))),
     TE.bind('loss', ({ file, stored }) => readHistory(file, histories.loss, stored.steps)),
     TE.bind('stepMs', ({ file, stored }) => readHistory(file, histories.stepMs, stored.steps)),
-    TE.map(({ file, stored: { agreed, rates, validations }, loss, stepMs }) => ({
+    TE.bind('learningRate', ({ file, stored }) =>
+      file.tensors.has(histories.learningRate)
+        ? TE.map((rates: readonly number[]) => rates.map((rate) => (Number.isNaN(rate) ? null : rate)))(
+            readHistory(file, histories.learningRate, stored.steps)
+          )
+        : TE.right(Array.from({ length: stored.steps }, () => null))
+    ),
+    TE.map(({ file, stored: { agreed, rates, validations }, loss, stepMs, learningRate }) => ({
       file,
-      record: { loss, stepMs, validations },
+      record: { loss, stepMs, learningRate, validations },
       fingerprint: agreed,
       rates
     }))

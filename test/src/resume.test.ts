@@ -7,11 +7,13 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readDataset } from '../../src/commands/read-dataset'
-import { openTensorFile } from '../../src/weights/safetensors'
+import { openTensorFile, writeTensors } from '../../src/weights/safetensors'
+import { floatTensor } from '../../src/weights/weights'
 import { conv2d, globalAvgPool, linear, model, relu, seq } from '../../dsl'
 import { type Planned, type TrainOptions, train } from '../../src'
-import { overriding, runScript } from './command-line'
+import { overriding, runScript, tilefold } from './command-line'
 import { compiledCommand } from './compiled-command'
+import { embeddedReport } from './embedded-report'
 import { writeImages } from './example-images'
 import { failureOf, valueOf } from './outcome'
 import smallNetwork from './small-model'
@@ -140,7 +142,7 @@ test('a layer may be called as the optimizer calls its buffers', async () => {
   assert.equal(await weightsOf(at('named.parts')), weights)
   assert.ok(weights.get('velocity.0.weight')!.every((value) => value !== 0))
   const { tensors } = await valueOf(openTensorFile(at('named.state/step-4.safetensors')))
-  assert.is(tensors.size, 2 * weights.size + 2)
+  assert.is(tensors.size, 2 * weights.size + 3)
 })
 
 test('two states are kept, and every tensor of the optimizer is in them', async () => {
@@ -149,7 +151,10 @@ test('two states are kept, and every tensor of the optimizer is in them', async 
   assert.equal(states('kept'), ['step-6.safetensors', 'step-7.safetensors'])
   const { tensors } = await valueOf(openTensorFile(at('kept/step-7.safetensors')))
   const parameters = ['0.weight', '0.bias', '5.weight', '5.bias']
-  assert.equal([...tensors.keys()], [...parameters, ...parameters.map((name) => `velocity.${name}`), 'training.loss', 'training.stepMs'])
+  assert.equal(
+    [...tensors.keys()],
+    [...parameters, ...parameters.map((name) => `velocity.${name}`), 'training.loss', 'training.stepMs', 'training.learningRate']
+  )
 })
 
 const refused: readonly (readonly [name: string, args: readonly string[], sentence: RegExp])[] = [
@@ -179,8 +184,24 @@ for (const [name, args, sentence] of refused) {
 
 test('a learning rate may be chosen anew, and that is said', async () => {
   cpSync(at('kept'), at('slower'), { recursive: true })
-  const { status, stderr } = await runInTurn(training('--steps', '8', '--state', at('slower'), '--resume', '--lr', '0.01'))
+  const [page, slower] = [at('slower.html'), ['--state', at('slower'), '--resume', '--lr', '0.01', '--report', at('slower.html')]]
+  const { status, stderr } = await tilefold(training('--steps', '8', ...slower))
   assert.is(status, 0, stderr)
+  const ratesOnPage = () => embeddedReport(page).charts.find(({ title }) => title === 'Learning rate')!.lines[0]!
+  assert.equal(ratesOnPage().y, [...Array<number>(7).fill(0.05), 0.01])
+  // Those of an earlier version's state are not known.
+  const { path, tensors, metadata } = await valueOf(openTensorFile(at('slower/step-8.safetensors')))
+  const kept = [...tensors].filter(([name]) => name !== 'training.learningRate')
+  const values = await weightsOf(path)
+  await valueOf(
+    writeTensors(
+      path,
+      kept.map(([name, { shape }]) => floatTensor(name, shape, values.get(name)!)),
+      metadata
+    )
+  )
+  assert.is((await tilefold(training('--steps', '9', ...slower))).status, 0)
+  assert.equal([ratesOnPage().x, ratesOnPage().y], [[9], [0.01]])
   assert.match(stderr, /--lr is 0\.01 from here on; it was 0\.05\.\n/)
 })
 
