@@ -11,8 +11,6 @@ const classesIn = (masks: readonly Mask[]): readonly number[] =>
 
 const maskNotices = (masks: readonly Mask[]): readonly string[] => {
   const classes = classesIn(masks)
-  if (classes.length === 0)
-    return [`all pixels of the ${masks.length} training masks are ${ignoredLabel}, which does not count: nothing is learnt`]
   const ignored = masks.some(({ counts }) => counts[ignoredLabel]! > 0) ? ` (${ignoredLabel} does not count)` : ''
   return classes.length === 1
     ? [`all pixels of the ${masks.length} training masks that count are of class ${classes[0]}${ignored}: nothing can be told apart`]
@@ -75,10 +73,20 @@ const datasetNotices = (name: 'training' | 'validation', dataset: Dataset | unde
   ]
 }
 
+/** Where one of both names its classes, the other may number them otherwise. */
+const namingNotices = ({ training, validation }: Split): readonly string[] => {
+  if (validation === undefined || (training.names === undefined) === (validation.names === undefined)) return []
+  const [named, numbered] = training.names === undefined ? ['--validation', '--data'] : ['--data', '--validation']
+  const names = (training.names ?? validation.names!).map((name, index) => `${name} = ${index}`)
+  return [
+    `${numbered} numbers its classes, and ${named} names them: ${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}; where the numbers mean others, give --class-names in their order`
+  ]
+}
+
 /**
  * Sentences on data that teach or measure less than they seem to, and on what was left out of them.
  */
-export const dataNotices = ({ training, validation }: Split): readonly string[] => [
+export const dataNotices = (split: Split): readonly string[] => [
   // A share of the data that validates was read with them.
-  ...new Set([...datasetNotices('training', training), ...datasetNotices('validation', validation)])
+  ...new Set([...datasetNotices('training', split.training), ...datasetNotices('validation', split.validation), ...namingNotices(split)])
 ]

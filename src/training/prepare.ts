@@ -4,7 +4,6 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Graph, withClassWeights } from '../../staging'
 import { type Failure, type Outcome, clause, inputFailure } from '../failure'
-import { ignoredLabel } from '../images/class-list'
 import { type Dataset, checkLabels, labelKind, listMasks } from '../images/dataset'
 import { largestClass } from '../images/masks'
 import type { Extent2 } from '../images/resolution'
@@ -142,16 +141,20 @@ const checkMeasure = ({ options: { bestBy, validateOn } }: TrainingRequest, { tr
       )
 }
 
-/** Refuses masks of which nothing could be measured. */
-const checkCounted = ({ validation }: Split): E.Either<Failure, void> => {
-  const masks = validation === undefined ? [] : listMasks(validation)
-  return masks.length === 0 || masks.some((mask) => largestClass(mask) >= 0)
-    ? E.right(undefined)
-    : E.left(
-        inputFailure(
-          `all pixels of the ${masks.length} validation masks are ${ignoredLabel}, which does not count: label some, or leave out --validation`
-        )
-      )
+/** Refuses masks of which nothing could be learnt, or measured. */
+const checkCounted = ({ training, validation }: Split): E.Either<Failure, void> => {
+  const masks = [training, validation].map((dataset) => (dataset === undefined ? [] : listMasks(dataset)))
+  const [which] = ['training', 'validation'].filter((_, index) => {
+    const of = masks[index]!
+    return of.length > 0 && of.every((mask) => largestClass(mask) < 0)
+  })
+  if (which === undefined) return E.right(undefined)
+  const of = which === 'training' ? training : validation!
+  return E.left(
+    inputFailure(
+      `${of.examples[0]!.origin}: no pixel of the ${which} masks counts, nor lies in a polygon of a class: label some${which === 'training' ? '' : ', or leave out --validation'}`
+    )
+  )
 }
 
 /** The size of the crop that a step sees of each image. */

@@ -3,6 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type DeviceName, type StepIo, copyTensors, createStepIo } from '../../native'
 import { countLabels, imagesRead, isNormalised, ranksOfOptimizer } from '../../staging'
+import { labelKind } from '../images/dataset'
 import type { SeenCrop } from '../images/seen-crop'
 import { present } from '../options/present'
 import { shareWeights } from '../ranks/share-weights'
@@ -238,6 +239,7 @@ const trainOn =
       pixels: rows * crop.height * crop.width,
       epochs: (done) => (done * rows) / training.examples.length,
       weights: weightsFor(prepared, batches),
+      isOfPixels: labelKind(training) === 'mask',
       agreeOnDraws: agree,
       validate: measureValidation(prepared, {
         network,

@@ -1,6 +1,6 @@
 /** What is said of the data before the first step. */
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import sharp from 'sharp'
@@ -199,16 +199,43 @@ test('masks of which no pixel counts, or all are of one class, are told', async 
   mask('both.png', (index) => index % 2)
   const csv = (name: string): string => (writeFileSync(at(`${name}.csv`), `path,mask\nimage.png,${name}.png\n`), at(`${name}.csv`))
   const masks = { model: segmenting, input: [2, 3, 32, 32] } as const
-  assert.equal(await noticesOf({ ...masks, data: csv('ignored') }), [
-    'all pixels of the 1 training masks are 255, which does not count: nothing is learnt'
-  ])
+  const untaught = await failureOf(train(options({ ...masks, data: csv('ignored') })))
+  assert.is(untaught.code, 'input')
+  assert.is(
+    untaught.message,
+    `${at('ignored.csv')} line 2: no pixel of the training masks counts, nor lies in a polygon of a class: label some`
+  )
   const unmeasured = await failureOf(train(options({ ...masks, data: csv('both'), validation: csv('ignored') })))
   assert.is(unmeasured.code, 'input')
-  assert.is(unmeasured.message, 'all pixels of the 1 validation masks are 255, which does not count: label some, or leave out --validation')
+  assert.is(
+    unmeasured.message,
+    `${at('ignored.csv')} line 2: no pixel of the validation masks counts, nor lies in a polygon of a class: label some, or leave out --validation`
+  )
   assert.equal(await noticesOf({ ...masks, data: csv('one'), validation: csv('one') }), [
     'all pixels of the 1 training masks that count are of class 1 (255 does not count): nothing can be told apart'
   ])
   assert.equal(await noticesOf({ ...masks, data: csv('both') }), [])
+})
+
+test('crops in which no pixel counts are told, and what draws others', async () => {
+  await writeColours(at('wide.png'), new Uint8Array(128 * 128 * 3).fill(90), { height: 128, width: 128 })
+  const labels = Array.from({ length: 128 * 128 }, (_, index) => (index === 0 ? 1 : index === 1 ? 0 : 255))
+  writePng(at('sparse.png'), labels, { height: 128, width: 128, bitDepth: 8 })
+  writeFileSync(at('sparse.csv'), 'path,mask\nwide.png,sparse.png\n')
+  const sparse = { model: segmenting, input: [2, 3, 16, 16], data: at('sparse.csv'), steps: 8 } as const
+  const sentence = 'in 8 of 8 batches no pixel counts, so that they teach nothing and their loss is 0'
+  assert.equal(await noticesOf(sparse), [`${sentence}: --annotated draws crops where some do`])
+  assert.equal(await noticesOf({ ...sparse, annotated: true }), [])
+})
+
+test('where one of --data and --validation names its classes and the other numbers them, that is told', async () => {
+  const [first, second] = ['dark', 'light'].map((name) => join('images', name, readdirSync(at('images', name))[0]!))
+  writeFileSync(at('numbered.csv'), `path,label\n${first},1\n${second},0\n`)
+  const said = 'names them: dark = 0, light = 1; where the numbers mean others, give --class-names in their order'
+  assert.equal(await noticesOf({ validation: at('numbered.csv') }), [`--validation numbers its classes, and --data ${said}`])
+  assert.equal(await noticesOf({ data: at('numbered.csv'), validation: at('images') }), [
+    `--data numbers its classes, and --validation ${said}`
+  ])
 })
 
 test('labels of a dataset that was made by hand are checked as those of a file', async () => {
