@@ -213,13 +213,15 @@ export const rankOptions = {
   }),
   /** How ranks share the rows of each image, as of `train`; 1 where they do not. */
   shardRows: optional(flagOrWhole, 'plan for ranks that share rows as train does with this, 1 for none', {
-    otherwise: 'the fastest way'
+    otherwise: 'the fastest way',
+    needs: ['ranks']
   }),
   /** How ranks share the images of each micro-batch, as of `train`; 1 where they do not. */
   shardImages: optional(flagOrWhole, 'plan for ranks that share images as train does with this, 1 for none', {
-    otherwise: 'the fastest way'
+    otherwise: 'the fastest way',
+    needs: ['ranks']
   }),
-  ...shardOptimizerOption,
+  shardOptimizer: { ...shardOptimizerOption.shardOptimizer, needs: ['ranks'] },
   ...networkOption
 }
 

@@ -106,7 +106,11 @@ export const resolveSetup = (options: SetupChoices, classesOfData?: number): Out
     TE.chainEitherK(({ model, plan, fields }) => {
       const input = croppedInput(options, model, plan)
       if (input === undefined)
-        return E.left(inputFailure(`${model.name} has no input of its own: give --input, such as --input 1x3x1024x1024`))
+        return E.left(
+          inputFailure(
+            `${model.name} has no input of its own: give --input, such as --input 1x3x1024x1024, or in train --crop, such as --crop 1024x1024`
+          )
+        )
       // A batch and a crop may each be small enough.
       return product(input) <= maxElements
         ? E.map((whole: Model) => ({ ...fields, model: whole, input }))(withFormula(options, model, input))

@@ -49,7 +49,11 @@ export const predictedKind = ({ model, nodes }: Graph, trained: string | undefin
   if (hasTarget(loss, 'values') && height * width > 1)
     return E.left(inputFailure(`${model} makes values of pixels, which predict is not for: it is for classes, and for values of images`))
   if (isOfPixels && classes > noClass)
-    return E.left(inputFailure(`${model} tells ${classes} classes apart, but a mask holds ${noClass} at most: ${noClass} is no class`))
+    return E.left(
+      inputFailure(
+        `${model} tells ${classes} classes apart, but a mask holds ${noClass} at most: ${noClass} is no class; of a built-in model give --classes, as it was trained`
+      )
+    )
   const scores = trained === undefined || getLossFormula(loss) !== undefined ? getScoreKind(loss) : scoreKindOfFormula(trained, classes)
   if (isOfPixels && scores === 'value')
     return E.left(inputFailure(`the loss ${trained} is of values, and ${model} makes a score a class for each pixel: give another --loss`))

@@ -99,6 +99,11 @@ export const checkFormats = (wanted: Wanted, files: readonly string[]): E.Either
 /** Masks go to files, of a model that scores pixels alone; scores to a table, or nowhere. */
 export const checkKind = ({ out, isList, hasProbabilities }: Wanted, model: string, { of }: PredictedKind): E.Either<Failure, void> => {
   const table = out !== undefined && isTable(out)
+  const format = isList ? /\.(tiff?|png|geojson)$/i.exec(out ?? '')?.[0] : undefined
+  if (of === 'pixels' && format !== undefined)
+    return E.left(
+      inputFailure(`--out ${out}: with --data it is a folder of masks, whose formats --formats says: give a name without ${format}`)
+    )
   if (of === 'pixels' && (out === undefined || table))
     return E.left(inputFailure(`${model} scores every pixel: give --out, ${isList ? 'a folder of masks' : '*.tif, *.png or *.geojson'}`))
   if (of === 'image' && hasProbabilities)

@@ -145,7 +145,10 @@ test('a mask holds 255 classes at most, for 255 is none', async () => {
     const asked = { model: wide, weights: at('wide'), image: at('tissue.png'), out: at('classes.png') } as const
     // No kernel that is measured first is asked for so many.
     const { message } = await failureOf(predict({ ...asked, measure: 'sample' }))
-    assert.is(message, `wide tells ${classes} classes apart, but a mask holds 255 at most: 255 is no class`)
+    assert.is(
+      message,
+      `wide tells ${classes} classes apart, but a mask holds 255 at most: 255 is no class; of a built-in model give --classes, as it was trained`
+    )
   }
 })
 

@@ -169,6 +169,8 @@ test('ranks share as they are told, or are refused with a sentence, also where t
   assert.equal(await told({ shardRows: 2, shardImages: true }), { microBatches: 1, rows: 2, images: 2 })
   const refused = await failureOf(plan({ ...options, ranks: 4, accumulate: 4, shardRows: 3 }))
   assert.is(refused.message, '4 ranks make no groups of 3 that share rows: start a multiple of 3, or give --shard-rows a divisor of 4')
+  for (const more of [{ shardRows: 2 }, { shardImages: 2 }, { shardOptimizer: true }] as const)
+    assert.match((await failureOf(plan({ ...options, ...more }))).message, /^--[a-z-]+ needs --ranks: give both$/)
   const rows = await valueOf(compare({ ...options, ranks: 4, accumulate: 4, shardRows: true, strategies: ['plain'], budgets: ['100%'] }))
   assert.is(rows.rows.length, 1)
   assert.ok(rows.rows[0]!.predictedStepMs! > (await onRanks({ ranks: 4, accumulate: 4, strategy: 'plain' })).predictedStepMs)

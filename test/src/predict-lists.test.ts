@@ -157,6 +157,10 @@ test('what cannot be is refused in a sentence', async () => {
     [{ ...scoring, data: at('images'), classNames: ['one'] }, /^--class-names names 1 classes, but the model has 2$/],
     [{ ...labelling, data: at('images') }, /scores every pixel: give --out, a folder of masks$/],
     [
+      { ...labelling, data: at('images'), out: at('masks.tif') },
+      /masks\.tif: with --data it is a folder of masks, .* give a name without \.tif$/
+    ],
+    [
       { ...labelling, image: at('images/a.png'), out: at('x.png'), palette: true },
       /^--palette is of a \*\.tif, and none is written: leave it out, or give --out \*\.tif$/
     ],
