@@ -6,13 +6,19 @@ import { lockOwner } from './write-locks'
 
 const waitMilliseconds = 200
 
+/** Who is told of a wait, and what ends it. */
+interface Waiting {
+  readonly onWait?: (owner: string) => void
+  readonly signal?: AbortSignal | undefined
+}
+
 /**
  * Runs `use` while nobody else, in this process neither, holds the lock of the file `lock`, which
  * is removed again. Waits until it is free, and tells `onWait` once who holds it: empty where that
  * is not known. Where the file system knows no locks, `use` runs without. Throws where the file
- * cannot be made.
+ * cannot be made, or the signal is aborted meanwhile.
  */
-export const withExclusiveUse = async <A>(lock: string, onWait: (owner: string) => void, use: () => Promise<A>): Promise<A> => {
+export const withExclusiveUse = async <A>(lock: string, use: () => Promise<A>, { onWait, signal }: Waiting = {}): Promise<A> => {
   for (let attempt = 0; ; attempt += 1) {
     const answer = lockFile(lock, lockOwner())
     if (E.isLeft(answer)) throw new Error(answer.left.message)
@@ -24,7 +30,7 @@ export const withExclusiveUse = async <A>(lock: string, onWait: (owner: string) 
       } finally {
         unlockFile(held)
       }
-    if (attempt === 0) onWait(await readFile(lock, 'utf8').catch(() => ''))
-    await setTimeout(waitMilliseconds)
+    if (attempt === 0) onWait?.(await readFile(lock, 'utf8').catch(() => ''))
+    await setTimeout(waitMilliseconds, undefined, { signal })
   }
 }

@@ -59,7 +59,6 @@ export const joinMeasurement = <A extends object>(path: string, kept: Kept<A>, j
         () =>
           withExclusiveUse(
             `${path}.lock`,
-            () => undefined,
             pipe(
               TE.fromIOEither(() => readMeasurement(path, kept)),
               TE.chain((found) => writeMeasurement(path, join(found)))

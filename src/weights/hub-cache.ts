@@ -108,7 +108,12 @@ const lockPath = (file: HubFile, etag: string): string => join(hubCacheFolder(),
  * those that lack, while nobody else does; `onWait` is told who does. Throws where what came is of
  * another size or sum.
  */
-export const cacheFile = async (file: HubFile, info: HubInfo, download: Download, onWait: (owner: string) => void): Promise<string> => {
+export const cacheFile = async (
+  file: HubFile,
+  info: HubInfo,
+  download: Download,
+  waiting: { readonly onWait: (owner: string) => void; readonly signal?: AbortSignal | undefined }
+): Promise<string> => {
   const { commit, etag } = info
   const folder = repositoryFolder(file)
   const blob = join(folder, 'blobs', etag)
@@ -116,12 +121,13 @@ export const cacheFile = async (file: HubFile, info: HubInfo, download: Download
   if (!(await isThere(path))) {
     const lock = lockPath(file, etag)
     for (const place of [blob, path, lock]) await makeFolder(dirname(place))
-    await withExclusiveUse(lock, onWait, async () => {
+    const use = async (): Promise<void> => {
       if (!(await isThere(blob))) await completeBlob(blob, info, download)
       if (await isThere(path)) return
       await rm(path, { force: true })
       await symlink(relative(dirname(path), blob), path)
-    })
+    }
+    await withExclusiveUse(lock, use, waiting)
   }
   if (!commitName.test(file.revision)) {
     const reference = join(folder, 'refs', file.revision)

@@ -62,12 +62,18 @@ const makeRefusal = ({ repository, revision }: HubFile, hasToken: boolean, throw
       }
 }
 
+/** Who is told whom a download waits for, and what ends it. */
+interface Downloading {
+  readonly onWait: (owner: string) => void
+  readonly signal?: AbortSignal | undefined
+}
+
 /** Asks the hub what the file is now, and downloads what the cache lacks. */
-const download = async (wanted: HubFile, onWait: (owner: string) => void): Promise<E.Either<Refusal, string>> => {
+const download = async (wanted: HubFile, { onWait, signal }: Downloading): Promise<E.Either<Refusal, string>> => {
   const accessToken = await findToken()
   let commit: string | undefined
-  const asking: typeof fetch = async (...request) => {
-    const response = await fetch(...request)
+  const asking: typeof fetch = async (url, options) => {
+    const response = await fetch(url, { ...options, ...(signal && { signal }) })
     commit = response.headers.get('x-repo-commit') ?? commit
     return response
   }
@@ -89,9 +95,9 @@ const download = async (wanted: HubFile, onWait: (owner: string) => void): Promi
           const blob = await downloadFile({ ...asked, downloadInfo })
           if (blob === null) throw new Error('it is gone from the hub')
           const rest = from === 0 ? blob : blob.slice(from)
-          await pipeline(Readable.fromWeb(rest.stream() as ReadableStream), createWriteStream(incomplete, { flags: 'a' }))
+          await pipeline(Readable.fromWeb(rest.stream() as ReadableStream), createWriteStream(incomplete, { flags: 'a' }), { signal })
         },
-        onWait
+        { onWait, signal }
       )
     )
   } catch (thrown) {
@@ -99,9 +105,14 @@ const download = async (wanted: HubFile, onWait: (owner: string) => void): Promi
   }
 }
 
+interface Asked {
+  readonly notice: (sentence: string) => void
+  readonly signal?: AbortSignal | undefined
+}
+
 /** The file in the cache of the hub; where the hub cannot be reached, what the cache has. */
 const findHubFile =
-  (text: string, wanted: HubFile, notice: (sentence: string) => void): Outcome<string> =>
+  (text: string, wanted: HubFile, { notice, signal }: Asked): Outcome<string> =>
   async () => {
     const cached = await findCached(wanted)
     if (cached !== undefined && (commitName.test(wanted.revision) || isOffline())) return E.right(cached)
@@ -111,10 +122,11 @@ const findHubFile =
         inputFailure(`--weights ${text}: it is not in ${hubCacheFolder()}, and ${forbidden}: give a file, or leave HF_HUB_OFFLINE out`)
       )
     }
-    const found = await download(wanted, (owner) =>
+    const onWait = (owner: string): void =>
       notice(`${text} is being downloaded by ${owner === '' ? 'another process' : owner}; waiting until that has ended`)
-    )
+    const found = await download(wanted, { onWait, signal })
     if (E.isRight(found)) return found
+    if (signal?.aborted) return E.left({ code: 'interrupted', message: `interrupted while ${text} was downloaded: run again to go on` })
     const { message, isUnreachable } = found.left
     if (isUnreachable && cached !== undefined) {
       notice(`${text}: ${endpoint()} cannot be reached, so what was downloaded before is taken: ${cached}`)
@@ -127,20 +139,24 @@ const findHubFile =
  * Runs `use` with weights that are a file: `hf:owner/name[@revision][/file]`, where a `/` in the
  * revision is written %2F, is downloaded from Hugging Face's hub, or from HF_ENDPOINT, into the
  * cache that all its programs share; anything else is a file already. Fails with code `input` where
- * it cannot be had.
+ * it cannot be had, and with `interrupted` where the signal is aborted.
  */
 export const withHubWeights = <
-  O extends { readonly weights?: string | undefined; readonly onNotice?: ((sentence: string) => void) | undefined },
+  O extends {
+    readonly weights?: string | undefined
+    readonly onNotice?: ((sentence: string) => void) | undefined
+    readonly signal?: AbortSignal | undefined
+  },
   A
 >(
   options: O,
   use: (options: O) => Outcome<A>
 ): Outcome<A> => {
-  const { weights, onNotice } = options
+  const { weights, onNotice, signal } = options
   if (weights === undefined || !weights.startsWith(prefix)) return use(options)
   return pipe(
     TE.fromEither(parseHubFile(weights)),
-    TE.chain((wanted) => findHubFile(weights, wanted, (sentence) => onNotice?.(sentence))),
+    TE.chain((wanted) => findHubFile(weights, wanted, { notice: (sentence) => onNotice?.(sentence), signal })),
     TE.chain((path) => use({ ...options, weights: path }))
   )
 }

@@ -60,7 +60,7 @@ const respond = (weights: Buffer, etag: string): Server =>
     })
     const body = Buffer.from(weights.subarray(Number(from), last + 1))
     if (damages && body.length > 1) body[body.length - 1]! ^= 1
-    if (body.length <= breaksAfter) return void setTimeout(() => response.end(body), body.length > 1 ? delay : 0)
+    if (body.length <= breaksAfter) return void setTimeout(() => response.end(body), body.length > 1 ? delay : 0).unref()
     response.write(body.subarray(0, breaksAfter), () => setTimeout(() => response.destroy(), 50))
   })
 
@@ -180,6 +180,23 @@ test('two downloads of one file at once are one: who comes second waits, and say
   assert.equal(readdirSync(join(cache, 'blobs')), [etag])
   assert.is(asked.filter(({ range }) => range !== 'bytes=0-0').length, 1)
   assert.equal(notices.filter((sentence) => /is being downloaded by process \d+ on /.test(sentence)).length, 1)
+})
+
+test('a download, and waiting for that of another, end when they are interrupted', async () => {
+  withCache('interrupted')
+  delay = 60_000
+  const began = performance.now()
+  const controllers = [new AbortController(), new AbortController()] as const
+  const both = controllers.map(({ signal }) =>
+    failureOf(train({ ...training, data: at('images'), weights: `hf:${repository}`, signal, onNotice: () => controllers[1].abort() }))
+  )
+  while (!asked.some(({ range }) => range !== 'bytes=0-0')) await new Promise((resolve) => setTimeout(resolve, 20))
+  // Of both one downloads, and is interrupted when the one that waits was.
+  await Promise.race(both)
+  controllers.forEach((controller) => controller.abort())
+  for (const { code, message } of await Promise.all(both))
+    assert.equal([code, message], ['interrupted', 'interrupted while hf:tests/small-net was downloaded: run again to go on'])
+  assert.ok(performance.now() - began < 30_000)
 })
 
 test('the token of HF_TOKEN, or of the file of the hub, is sent; without one a sentence says so', async () => {
