@@ -1,6 +1,6 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { softmax, sigmoid } from '../results/scores-csv'
+import { softmax, sigmoid } from '../results/softmax'
 import { predict } from '../commands/predict'
 import type { PredictReport } from '../commands/predict-report'
 import type { ImagePrediction, PredictOptions } from '../option-tables/predict-options'

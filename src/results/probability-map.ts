@@ -6,6 +6,7 @@ import type { Extent2 } from '../images/resolution'
 import type { ProbabilityType } from './formats'
 import { listGeoTags, writeGeoFiles } from './geo-files'
 import type { ValueRows } from './pixel-rows'
+import { applySoftmax, sigmoid } from './softmax'
 import { writePyramid } from './tiff-pyramid'
 
 /** Scores of classes before softmax or sigmoid, by rows of one class. */
@@ -18,14 +19,8 @@ interface Scores extends Extent2 {
 
 /** Scores of a place become probabilities: by softmax; or each, or a single one, by its sigmoid. */
 const intoProbabilities = (scores: Float64Array, softmax: boolean): void => {
-  if (!softmax || scores.length === 1) {
-    for (let one = 0; one < scores.length; one += 1) scores[one] = 1 / (1 + Math.exp(-scores[one]!))
-    return
-  }
-  let [highest, sum] = [-Infinity, 0]
-  for (const score of scores) highest = Math.max(highest, score)
-  for (let one = 0; one < scores.length; one += 1) sum += scores[one] = Math.exp(scores[one]! - highest)
-  for (let one = 0; one < scores.length; one += 1) scores[one]! /= sum
+  if (softmax && scores.length > 1) applySoftmax(scores)
+  else for (let one = 0; one < scores.length; one += 1) scores[one] = sigmoid(scores[one]!)
 }
 
 const probabilityRows = (

@@ -1,6 +1,7 @@
 import { stringify } from 'csv-stringify/sync'
 import type { Outcome } from '../failure'
 import { writeFileAtomic } from '../files/atomic-write'
+import { sigmoid, softmax } from './softmax'
 
 /** What is predicted of an image: scores of classes and which these say, or values. */
 interface PredictedScores {
@@ -10,17 +11,6 @@ interface PredictedScores {
   readonly classes?: readonly number[]
   readonly values?: readonly number[]
 }
-
-/** The scores of classes as probabilities of sum 1: softmax. */
-export const softmax = (scores: readonly number[]): readonly number[] => {
-  const highest = scores.reduce((most, score) => Math.max(most, score), -Infinity)
-  const powers = scores.map((score) => Math.exp(score - highest))
-  const sum = powers.reduce((total, power) => total + power, 0)
-  return powers.map((power) => power / sum)
-}
-
-/** A score as the probability of its class by itself. */
-export const sigmoid = (score: number): number => 1 / (1 + Math.exp(-score))
 
 /** Row by row: of many images with many classes all are more than a string holds. */
 const writeCsv = <A>(

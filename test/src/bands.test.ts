@@ -1,5 +1,5 @@
 /** Images of any number of bands and element types: windows, training, prediction, and bad ones. */
-import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import sharp from 'sharp'
@@ -173,6 +173,48 @@ test('training measures mean and deviation of the bands, keeps them, and predict
     /other\.tif has values of float32, but the weights were trained on uint16: convert it, or give --mean and --deviation$/
   )
   await valueOf(predict({ ...other, ...asked }))
+})
+
+test('what was measured is kept for the same bands of the same files alone', async () => {
+  const [csv, image] = [at('kept.csv'), at('kept.tif')]
+  const writeKept = (offset: number): void => {
+    const pixels = Uint8Array.from({ length: 32 * 32 * 3 }, (_, index) => offset + 50 * (index % 3) + (Math.floor(index / 3) % 20))
+    writeTiledTiff(image, [{ height: 32, width: 32, pixels }], { tile: 32, channels: 3 })
+  }
+  writeKept(0)
+  const measured = (...bands: readonly number[]) => valueOf(measureNormalisation([image], csv, { level: 0, bands }, bands.length))
+  const [first, second] = [await measured(1, 2), await measured(2, 3)]
+  assert.equal([first.isNew, second.isNew], [true, true])
+  assert.ok(Math.abs(second.mean[0]! - first.mean[1]!) < 1e-12 && second.mean[0]! > first.mean[0]! + 0.1)
+  assert.equal(await measured(2, 3), { ...second, isNew: false })
+  const { size } = statSync(image)
+  writeKept(30)
+  utimesSync(image, 1e9, 1e9)
+  assert.is(statSync(image).size, size)
+  const third = await measured(2, 3)
+  assert.is(third.isNew, true)
+  assert.ok(Math.abs(third.mean[0]! - second.mean[0]! - 30 / 255) < 1e-12)
+})
+
+test('values of 8 bits are measured from 0 to 1, and of many images, ones from first to last are looked at', async () => {
+  const measured = async (names: readonly string[]) => valueOf(measureNormalisation(names.map(at), undefined, finest, 3))
+  const writePixels = (name: string, toValue: (pixel: number) => number): void => {
+    const pixels = Uint8Array.from({ length: 16 * 16 * 3 }, (_, index) => toValue(Math.floor(index / 3)))
+    writeTiledTiff(at(name), [{ height: 16, width: 16, pixels }], { tile: 16, channels: 3 })
+  }
+  const assertNear = (found: readonly number[], wanted: number): void =>
+    assert.ok(
+      found.every((value) => Math.abs(value - wanted) < 1e-12),
+      `${found} is not ${wanted}`
+    )
+  writePixels('two-values.tif', (pixel) => (pixel % 2 === 0 ? 0 : 20))
+  const { mean, deviation } = await measured(['two-values.tif'])
+  assertNear(mean, 10 / 255)
+  assertNear(deviation, 10 / 255)
+  // The first half is dark; of 128 images 64 are looked at.
+  const names = Array.from({ length: 128 }, (_, index) => `plain-${index}.tif`)
+  names.forEach((name, index) => writePixels(name, () => (index < 64 ? 40 : 160) + 20 * (Math.floor(index / 2) % 2)))
+  assertNear((await measured(names)).mean, 110 / 255)
 })
 
 test('a channel of one value has no deviation, whatever rounding leaves of it, and no pixel that counts has no mean', async () => {

@@ -10,11 +10,14 @@ import { type Field, type TiledLevel, writeTiledTiff } from './tiled-tiff'
 
 const path = join(temporaryFolder(), 'ground.tif')
 const level = (height: number, width: number): TiledLevel => ({ height, width, pixels: new Uint8Array(height * width * 3) })
-/** A directory of keys: version 1.1.0, and the code of the coordinate system. */
-const keys = (...entries: readonly (readonly [key: number, value: number])[]): Field => [
+/**
+ * A directory of keys: version 1.1.0, and the code of the coordinate system; values stand in it, or
+ * in the tag that is named.
+ */
+const keys = (...entries: readonly (readonly [key: number, value: number, tag?: number])[]): Field => [
   34735,
   3,
-  [1, 1, 0, entries.length, ...entries.flatMap(([key, value]) => [key, 0, 1, value])]
+  [1, 1, 0, entries.length, ...entries.flatMap(([key, value, tag = 0]) => [key, tag, 1, value])]
 ]
 const geoTransformOf = async (tags: readonly Field[], at = 0, levels = [level(40, 60)]) => {
   writeTiledTiff(path, levels, { tile: 16, channels: 3, tags })
@@ -39,6 +42,13 @@ test('a scale and a point tell where the corner lies, and the key of a projected
 test('points of pixels lie half a pixel off; systems of the file itself have no code', async () => {
   const geoTransform = await geoTransformOf([scale, point, keys([1025, 2], [3072, 32767])])
   assert.equal(geoTransform, { affine: [499_975, 10, 0, 5_300_030, 0, -20] })
+})
+
+test('a code of 0 is none, nor is what stands in another tag', async () => {
+  const affine = [499_980, 10, 0, 5_300_020, 0, -20]
+  assert.equal(await geoTransformOf([scale, point, keys([3072, 0])]), { affine })
+  assert.equal(await geoTransformOf([scale, point, keys([2048, 0])]), { affine })
+  assert.equal(await geoTransformOf([scale, point, keys([3072, 5, 34736])]), { affine })
 })
 
 test('a transformation may turn the image', async () => {

@@ -3,6 +3,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import * as TE from 'fp-ts/TaskEither'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -29,9 +30,9 @@ import { finest } from '../../src/images/resolution'
 import { imageNetSource } from '../../src/plans/plan-network'
 import { type ComputedHeatMap, computeHeatMap } from '../../src/predicting/heat-map'
 import { readInput } from '../../src/predicting/input'
-import { rowReader } from '../../src/predicting/normalised-input'
+import { fillNormalised, rowReader } from '../../src/predicting/normalised-input'
 import type { HeatMapKind } from '../../src/results/formats'
-import { writeColours } from './example-images'
+import { noise, writeColours } from './example-images'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
 import { temporaryFolder } from './temporary-folder'
@@ -135,6 +136,21 @@ test('saliency is the derivative of the score by pixels, as differences of image
   }
   const tiled = await mapOf('saliency', 1, smooth, '0.8')
   Array.from(tiled.values).forEach((value, index) => assert.ok(Math.abs(value - values[index]!) < 1e-9))
+})
+
+test('an image that is higher than the rows that are read at once is normalised in its place', async () => {
+  const extent = { height: 300, width: 4 }
+  const bytes = noise(extent.height * extent.width * 3, 3)
+  const readRows = (top: number, rows: number) => TE.right(bytes.subarray(top * 4 * 3, (top + rows) * 4 * 3))
+  const [mean, deviation] = [
+    [0.1, 0.2, 0.3],
+    [0.5, 0.25, 2]
+  ] as const
+  const values = new Float64Array(bytes.length)
+  await valueOf(fillNormalised(extent, readRows, { kind: 'image', mean, deviation }, values))
+  for (let channel = 0; channel < 3; channel += 1)
+    for (let pixel = 0; pixel < 300 * 4; pixel += 1)
+      assert.is(values[channel * 300 * 4 + pixel], (bytes[3 * pixel + channel]! / 255 - mean[channel]!) / deviation[channel]!)
 })
 
 test('the picture: the image where nothing speaks for the class, colour where most does', async () => {

@@ -4,7 +4,7 @@
 import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d } from '../../dsl'
+import { type AnyLayer, conv2d, overlapLoss } from '../../dsl'
 import { areaUnderCurve } from '../../src/metrics/scores'
 import { makePixelMeasure, computeQuality, tallyImage } from '../../src/metrics/pixel-tally'
 import { areasUnderCurves, countScore, emptyScoreCounts } from '../../src/metrics/score-areas'
@@ -54,6 +54,29 @@ test('the measures of pixels, by their definitions', () => {
     }),
     propertyRuns(200)
   )
+})
+
+const measureOf = (out: number, ...losses: readonly AnyLayer[]) =>
+  makePixelMeasure(must(buildGraph({ name: 'scores', layers: [conv2d({ out, k: 1 }), ...losses] }, [1, 3, 1, 2])).nodes.at(-1)!)
+
+test('two scores that are both nearly certain are still ranked by their difference', () => {
+  const tally = tallyImage(measureOf(2))
+  const extent = { height: 1, width: 2 }
+  tally.add([0, 0, 10, 12], [0, 1], extent, { top: 0, left: 0, ...extent })
+  assert.equal(areasUnderCurves(tally.finish().scoreCounts), [1])
+})
+
+test('of a single score 0 is class 0, as in what predict writes', () => {
+  const measure = measureOf(1, overlapLoss({ loss: 'dice' }))
+  const extent = { height: 1, width: 2 }
+  for (const [scores, label] of [
+    [[0, -1], 0],
+    [[Number.MIN_VALUE, 1], 1]
+  ] as const) {
+    const tally = tallyImage(measure)
+    tally.add(scores, [label, label], extent, { top: 0, left: 0, ...extent })
+    assert.is(computeQuality(measure, tally.finish().counts, [null]).accuracy, 1)
+  }
 })
 
 test('areas under curves are exact but for pixels of one bin, which are tied', () => {

@@ -9,7 +9,7 @@ import { type Model, checkpoint, conv2d, globalAvgPool, linear, model, named, pi
 import { predict, train } from '../../src'
 import { openImage } from '../../src/images/image-source'
 import { writeProbabilities } from '../../src/results/probability-map'
-import { softmax } from '../../src/results/scores-csv'
+import { tableWriters } from '../../src/results/scores-csv'
 import { tilefold } from './command-line'
 import { noise, writeColours } from './example-images'
 import { writePng } from './image-files'
@@ -20,6 +20,12 @@ import { writeTiledTiff } from './tiled-tiff'
 
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
+
+/** Softmax by its definition, of scores that are not large. */
+const softmax = (scores: readonly number[]): readonly number[] => {
+  const sum = scores.reduce((total, score) => total + Math.exp(score), 0)
+  return scores.map((score) => Math.exp(score) / sum)
+}
 
 /** The bands of a level, pixel by pixel, and what they are. */
 const bandsOf = async (path: string, level = 0) => {
@@ -95,6 +101,21 @@ for (const classes of [1, 3, 5])
       }
     assert.is((await sharp(at('bytes.tif')).metadata()).channels, classes)
   })
+
+test('scores whose powers no number holds have probabilities too, in a map and in a table', async () => {
+  const header = await headerOf()
+  const rows = (one: number, _: number, count: number): Float32Array => new Float32Array(count * width).fill(one === 0 ? 1000 : 0)
+  const scores = { classes: 2, height, width, rows, leave: () => undefined, mostRows: 7 }
+  for (const [isSoftmax, wanted] of [
+    [true, [1, 0]],
+    [false, [1, 0.5]]
+  ] as const) {
+    await valueOf(writeProbabilities(at('high.tif'), { header, scores, elementType: 'float32', softmax: isSoftmax }))
+    assert.equal([...(await bandsOf(at('high.tif'))).values.subarray(0, 2)], wanted)
+  }
+  await valueOf(tableWriters.softmax(at('high.csv'), ['rest', 'gland'], [{ path: 'high.png', scores: [1000, 0], class: 0 }]))
+  assert.is(readFileSync(at('high.csv'), 'utf8'), 'path,class,probability of rest,probability of gland\nhigh.png,rest,1,0\n')
+})
 
 test('a network that ends in layers of a name, as the built-in U-Nets do, has probabilities', async () => {
   const layers = [conv2d({ out: 4, k: 3, p: 1 }), relu, seq('outc', [named('conv', conv2d({ out: 3, k: 1 }))])] as const

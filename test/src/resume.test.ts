@@ -7,10 +7,18 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readDataset } from '../../src/commands/read-dataset'
+import type { Dataset } from '../../src/images/dataset'
+import type { Reading } from '../../src/images/samples'
+import type { DecodedTrainOptions } from '../../src/option-tables/train-options'
+import type { TrainingRequest } from '../../src/training/request'
+import { type ResumeFingerprint, resumeFingerprint } from '../../src/training/resume-fingerprint'
+import type { TrainedChannels } from '../../src/weights/channel-metadata'
 import { openTensorFile, writeTensors } from '../../src/weights/safetensors'
 import { floatTensor } from '../../src/weights/weights'
 import { conv2d, globalAvgPool, linear, model, relu, seq } from '../../dsl'
 import { type Planned, type TrainOptions, train } from '../../src'
+import { buildGraph, graphHash } from '../../staging'
+import { must } from '../must'
 import { overriding, runScript, tilefold } from './command-line'
 import { compiledCommand } from './compiled-command'
 import { embeddedReport } from './embedded-report'
@@ -157,6 +165,45 @@ test('two states are kept, and every tensor of the optimizer is in them', async 
   )
 })
 
+test('what a state must have in common with the training that goes on has an entry for each option', () => {
+  const graph = must(buildGraph(smallNetwork, [2, 3, 32, 32]))
+  const optimizer = { kind: 'sgd', momentum: 0.9, weightDecay: 0 } as const
+  const data: Dataset = { examples: [{ path: 'a.png', label: 1, origin: 'here' }], classes: 2 }
+  const plain: Partial<DecodedTrainOptions> = { seed: 4, accumulate: 1 }
+  const fingerprint = (options: Partial<DecodedTrainOptions>, resolution: Reading, validation?: Dataset, channels?: TrainedChannels) =>
+    // Of what is planned and asked for, this alone is looked at.
+    resumeFingerprint(
+      { options: { ...plain, ...options }, objective: { kind: 'train', optimizer }, resolution } as TrainingRequest,
+      { staged: { graph, sourceGraph: graph } } as Planned,
+      { training: data, validation },
+      channels
+    )
+  const hashes = { layers: graphHash(graph).slice(0, 12), data: '1 images of hash' }
+  const withoutHashes = ({ data: text, ...rest }: ResumeFingerprint): ResumeFingerprint => ({
+    ...rest,
+    data: text!.replace(/ [0-9a-f]{12}$/, '')
+  })
+  const least = { ...hashes, model: 'small', input: '2x3x32x32', optimizer: 'kind "sgd" momentum 0.9 weightDecay 0', seed: '4' }
+  assert.equal(withoutHashes(fingerprint({}, { level: 0 })), least)
+  const jitter = { brightness: 0.1, contrast: 0.2, saturation: 0.3, hue: 0.4 }
+  const all: Partial<DecodedTrainOptions> = {
+    ...{ accumulate: 2, clipNorm: 1, classWeights: 'balanced', freeze: ['0'], paramGroup: [{ prefix: '4', rate: 2 }] },
+    ...{ tissue: true, annotated: true, balanced: true, flip: true, rotate: true },
+    ...{ colourJitter: jitter, stainJitter: { scale: 0.1, shift: 0.2 } }
+  }
+  const channels = { bands: [1], mean: [0], deviation: [1] }
+  const { validation, mpp, ...most } = withoutHashes(fingerprint(all, { micronsPerPixel: 0.5 }, data, channels))
+  assert.equal(most, {
+    ...{ ...least, accumulate: '2', 'clip-norm': '1', 'class-weights': 'balanced', freeze: '["0"]', group: '[{"prefix":"4","rate":2}]' },
+    ...{ tissue: 'on', annotated: 'on', balanced: 'on', flip: 'on', rotate: 'on', channels: 'bands [1] mean [0] deviation [1]' },
+    'colour-jitter': 'brightness 0.1 contrast 0.2 saturation 0.3 hue 0.4',
+    'stain-jitter': 'scale 0.1 shift 0.2'
+  })
+  assert.match(validation!, /^1 images of hash [0-9a-f]{12}$/)
+  assert.is(mpp, '0.5')
+  assert.equal(withoutHashes(fingerprint({}, { level: 1 })), { ...least, level: '1' })
+})
+
 const refused: readonly (readonly [name: string, args: readonly string[], sentence: RegExp])[] = [
   ['without --resume', [], /kept holds the state after step 7: give --resume to go on from it, or another folder\.$/],
   [
@@ -168,14 +215,18 @@ const refused: readonly (readonly [name: string, args: readonly string[], senten
   ['another momentum', ['--resume', '--momentum', '0.5'], /--optimizer was .*momentum 0\.9 .* is .*momentum 0\.5/],
   ['another input', ['--resume', '--crop', '24x16'], /--input was 2x3x16x16 .* is 2x3x24x16/],
   ['another model', ['--resume', '--input', '2x3x32x32'], /the model was small .* and is vgg11 now/],
+  ['a limit of gradients', ['--resume', '--clip-norm', '1'], /--clip-norm was none .* and is 1 now/],
+  ['frozen layers', ['--resume', '--freeze', '0'], /--freeze was none .* and is \["0"\] now/],
   ['accumulation', ['--resume', '--accumulate', '2'], /--accumulate was none .* and is 2 now/],
   ['a rotation', ['--resume', '--rotate'], /--rotate was none .* and is on now/],
+  ['no flips', ['--resume'], /--flip was on .* and is none now/],
   ['other data', ['--resume', '--validation', '0.25'], /--data was 8 images of hash [0-9a-f]{12} .* and is 6 images/]
 ]
 for (const [name, args, sentence] of refused) {
   test(`a state is refused: ${name}`, async () => {
     const command = training('--steps', '9', '--state', at('kept'), ...args)
-    const { status, stderr } = await runInTurn(name === 'another model' ? [command[0]!, 'vgg11', ...command.slice(2)] : command)
+    const withoutFlips = command.filter((word) => name !== 'no flips' || word !== '--flip')
+    const { status, stderr } = await runInTurn(name === 'another model' ? [command[0]!, 'vgg11', ...command.slice(2)] : withoutFlips)
     assert.is(status, 2, stderr)
     assert.match(stderr.trimEnd().split('\n').at(-1)!, sentence)
     assert.equal(states('kept'), ['step-6.safetensors', 'step-7.safetensors'])

@@ -138,6 +138,9 @@ test('what does not fit names the option that draws it anew', async () => {
     await sentence({ weights: at('features'), reset: ['features'] }),
     `${at('features')}: lacks fc.weight [2, 4], which net needs: give --new-head to draw the last layer anew`
   )
+  const labels: TensorData = { name: 'fc.weight', type: 'I64', shape: [2, 4], data: new BigInt64Array(8) }
+  await valueOf(writeTensorFile(at('integers'), [...features, labels, tensor('fc.bias', [2])]))
+  assert.is(await sentence({ weights: at('integers') }), `${at('integers')}: fc.weight is I64; weights are F32, F64, F16 or BF16`)
   assert.is(await sentence({ newHead: true }), '--new-head needs --weights: give both')
   assert.is(await sentence({ reset: ['fc'] }), '--reset needs --weights: give both')
   const { message } = await failureOf(

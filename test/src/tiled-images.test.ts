@@ -72,12 +72,27 @@ for (const name of ['pages.tif', 'big.tif', 'below.tif', 'big-below.tif'])
     assert.match(message, /^the image .*tif is stored in 3 levels, 0 to 2, so there is no level 3: give another --level$/)
   })
 
-test('thumbnails, labels and pages of the same size are no levels', async () => {
-  const others = [level(200, 120), { ...level(50, 30), isStrip: true as const }, level(40, 40), level(100, 60)]
+test('thumbnails, labels, and pages of the same size or of other channels are no levels', async () => {
+  const grey = { ...level(50, 30, 1), channels: 1 }
+  const others = [level(200, 120), { ...level(50, 30), isStrip: true as const }, level(40, 40), grey, level(100, 60)]
   writeTiledTiff(at('others.tif'), [pyramid[0]!, ...others], rgb)
   const { header } = await valueOf(openImage(at('others.tif'), { level: 1 }))
   assert.equal([header.levels.length, header.height, header.width], [2, 100, 60])
   assert.match(imageNotices([{ path: 'others.tif', header }])[0] ?? '', /several pages or frames/)
+})
+
+test('OME-XML tells the size of a pixel in any unit', async () => {
+  for (const [size, unit] of [
+    ['0.5', 'µm'],
+    ['500', 'nm'],
+    ['0.0005', 'mm'],
+    ['0.00005', 'cm']
+  ] as const) {
+    const description = `<OME><Image><Pixels PhysicalSizeX="${size}" PhysicalSizeXUnit="${unit}"/></Image></OME>`
+    writeTiledTiff(at('unit.tif'), [pyramid[2]!], { ...rgb, description })
+    const { micronsPerPixel = NaN } = (await valueOf(openImage(at('unit.tif')))).header.view
+    assert.ok(Math.abs(micronsPerPixel - 0.5) < 1e-12, `${micronsPerPixel} by ${unit}`)
+  }
 })
 
 test('thumbnail, label and macro of an Aperio slide are named, and other pages are not taken for them', async () => {

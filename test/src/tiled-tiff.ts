@@ -7,6 +7,8 @@ import { sampleTypes } from './image-files'
 export interface TiledLevel {
   readonly height: number
   readonly width: number
+  /** Those of the file where absent; grey where it is one. */
+  readonly channels?: number
   /** [height, width, channels], in little-endian order where an element has several bytes. */
   readonly pixels: Uint8Array
   /** Stored in one strip instead. */
@@ -75,11 +77,10 @@ export const writeTiledPages = (
   pageLevels: readonly (readonly TiledLevel[])[],
   options: Omit<TiledTiffOptions, 'isBelow'>
 ): void => {
-  const { tile, channels, isBig = false, description, perCentimetre, compression = 1, elementType = 'uint8' } = options
-  const { compress = (bytes) => bytes, photometric = channels === 3 ? 2 : 1, tags = [] } = options
+  const { tile, isBig = false, description, perCentimetre, compression = 1, elementType = 'uint8' } = options
+  const { compress = (bytes) => bytes, tags = [] } = options
   const [format, { BYTES_PER_ELEMENT: bytes }] = sampleTypes[elementType]
   const bits = 8 * bytes
-  const pixelBytes = (channels * bits) / 8
   const parts: Buffer[] = [Buffer.alloc(16)]
   let length = 16
   const put = (bytes: Buffer): number => {
@@ -90,7 +91,9 @@ export const writeTiledPages = (
   }
   const [offsetType, offsetBytes] = isBig ? ([16, 8] as const) : ([4, 4] as const)
   const fieldsOf = (level: TiledLevel, index: number, below: readonly number[]): readonly Field[] => {
-    const { height, width, isStrip, description: text = index === 0 ? description : undefined } = level
+    const { height, width, isStrip, channels = options.channels, description: text = index === 0 ? description : undefined } = level
+    const { photometric = channels === 3 ? 2 : 1 } = options
+    const pixelBytes = (channels * bits) / 8
     const rows = isStrip ? [0] : Array.from({ length: Math.ceil(height / tile) }, (_, row) => row * tile)
     const columns = isStrip ? [0] : Array.from({ length: Math.ceil(width / tile) }, (_, column) => column * tile)
     const tiles = rows.flatMap((top) =>

@@ -131,6 +131,17 @@ test('turns and colours are drawn from the seed and the step alone, over all the
   assert.equal(createAugmenter({ ...options, rotate: false, colourJitter: undefined })(7), new Array(4).fill({ quarterTurns: 0 }))
 })
 
+test('no two changes of colour of a step have one draw in common', () => {
+  const none = { brightness: 0, contrast: 0, saturation: 0, hue: 0 }
+  /** Of a change by itself, the factor of each row, to what float32 holds. */
+  const factorsOf = (kind: 'brightness' | 'contrast' | 'saturation'): readonly string[] =>
+    createAugmenter({ seed: 3, batch: 4, rotate: false, colourJitter: { ...none, [kind]: 0.5 } })(0).map(({ colour }) =>
+      // Saturation adds as much of grey to both.
+      (colour![0]! - colour![4]!).toFixed(5)
+    )
+  assert.is(new Set([factorsOf('brightness'), factorsOf('contrast'), factorsOf('saturation')].flat()).size, 12)
+})
+
 test('the last batch is filled up with its last example', () => {
   const { examples } = dataset(0, 1, 0, 1, 0)
   assert.equal(
