@@ -27,7 +27,7 @@ const srcMayImport = {
   images: ['failure', 'files', 'options', 'tasks'],
   weights: ['failure', 'files', 'numbers', 'options'],
   plans: ['failure', 'files', 'model', 'modules', 'option-tables', 'options', 'text'],
-  reports: ['failure', 'files', 'images', 'plans', 'text'],
+  reports: ['failure', 'files', 'images', 'plans', 'results', 'text'],
   metrics: ['images'],
   ranks: ['failure'],
   running: ['failure', 'images', 'plans', 'tasks', 'text', 'weights'],

@@ -37,8 +37,8 @@ export const benchCommand = (options: BenchOptions, words: Words): CommandResult
         signal
       }),
       TE.map((report) => {
-        const fastest = minimum(report.stepMs)
-        const summary = `fastest of ${report.stepMs.length} steps ${formatMilliseconds(fastest)} (predicted ${formatMilliseconds(report.predictedStepMs)}), peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted`
+        const [fastest, steps] = [minimum(report.stepMs), report.stepMs.length]
+        const summary = `${steps === 1 ? '1 step' : `fastest of ${steps} steps`} ${formatMilliseconds(fastest)} (predicted ${formatMilliseconds(report.predictedStepMs)}), peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted`
         return {
           json: report,
           text: report.breakdown === undefined ? summary : `${breakdownText(report.breakdown, fastest)}\n${summary}`

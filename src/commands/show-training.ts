@@ -20,15 +20,20 @@ import { type GrowingRecord, emptyRecord, continueRecord } from '../training/rec
 import { runPrepared } from '../training/run'
 
 /** Makes the page of a training as far as it is; its plan is drawn once. */
-const createTrainingPage = ({ request, planned }: PreparedTraining, record: GrowingRecord): (() => Report) => {
+const createTrainingPage = (
+  { request, planned, training, validation }: PreparedTraining,
+  record: GrowingRecord
+): ((ended?: string) => Report) => {
   let page: Report | undefined
-  return () => {
+  return (ended) => {
     const { loss, stepMs, learningRate, validations, peakDeviceBytes = 0, crops = [] } = record
     const ran = {
       stepMs,
       peakDeviceBytes,
       images: rowsOfUpdate(planned, request),
       crops,
+      classNames: validation?.names ?? training.names,
+      ended,
       learned: { loss, learningRate, validations }
     }
     return runPage(planned, `${loss.length} ${loss.length === 1 ? 'step' : 'steps'} of training`, ran, (page ??= planPage(planned)))
@@ -62,15 +67,16 @@ export const runAndShow = (prepared: PreparedTraining): Outcome<TrainedRecord> =
   const record = continueRecord(state?.record ?? emptyRecord)
   const recorder = trace === undefined ? undefined : createRunRecorder()
   const page = createTrainingPage(prepared, record)
-  const shown = pipe(
-    TE.Do,
-    TE.chain(() => (record.loss.length === 0 ? TE.right(undefined) : writeReport(report, page))),
-    TE.chain(() => writeRunTrace(trace, planned, recorder?.runs() ?? []))
-  )
+  const show = (ended: string): Outcome<void> =>
+    pipe(
+      TE.Do,
+      TE.chain(() => (record.loss.length === 0 ? TE.right(undefined) : writeReport(report, () => page(ended)))),
+      TE.chain(() => writeRunTrace(trace, planned, recorder?.runs() ?? []))
+    )
   const trained: Outcome<TrainedRecord> = async () => {
     const trained = await withTrackers(prepared, (tracker) => runPrepared(prepared, { record, recorder, tracker }))()
     if (E.isRight(trained)) await addHeatMaps(prepared, record)
-    const written = await shown()
+    const written = await show(E.isRight(trained) ? 'finished' : trained.left.message)()
     if (E.isRight(trained)) return E.isLeft(written) ? written : trained
     if (E.isLeft(written)) request.notify(written.left.message)
     return trained

@@ -115,7 +115,7 @@ const comparison = exact({ strategies: texts, plans: t.readonlyArray(comparedPla
 const line = exact({ name: t.string, x: numbers, y: numbers, isPredicted: t.boolean })
 
 /** Lines over the steps of a run. */
-const lineChart = exact({ title: t.string, unit: t.string, lines: t.readonlyArray(line) })
+const lineChart = exact({ title: t.string, unit: t.string, lines: t.readonlyArray(line), isLogarithmic: t.boolean })
 
 /** A small picture of a crop; bytes in base64: RGB, and of each pixel the class, 255 for none. */
 const crop = exact({
@@ -131,6 +131,9 @@ const crop = exact({
   heatMap: t.union([exact({ rgb: t.string, text: t.string }), t.null])
 })
 
+/** A class that pixels of crops have: its colour is red, green and blue. */
+const pixelClass = exact({ label: t.number, name: t.string, colour: numbers })
+
 /** All that a page draws: data of its own, which knows nothing of how they came about. */
 export const reportCodec = exact({
   title: t.string,
@@ -144,7 +147,8 @@ export const reportCodec = exact({
   network: t.union([network, t.null]),
   comparison: t.union([comparison, t.null]),
   charts: t.readonlyArray(lineChart),
-  crops: t.readonlyArray(crop)
+  crops: t.readonlyArray(crop),
+  classes: t.readonlyArray(pixelClass)
 })
 
 /** All that a page draws. */
@@ -178,5 +182,6 @@ export const emptyReport = (title: string, subtitle: string): Report => ({
   network: null,
   comparison: null,
   charts: [],
-  crops: []
+  crops: [],
+  classes: []
 })

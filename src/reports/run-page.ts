@@ -1,6 +1,8 @@
 import { basename } from 'node:path'
+import { ignoredLabel } from '../images/class-list'
 import type { SeenCrop } from '../images/seen-crop'
 import type { Planned } from '../plans/plan-network'
+import { palette } from '../results/colours'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import { planPage } from './plan-page'
 import type { CropPart, LineChart, Report } from './report'
@@ -12,6 +14,10 @@ export interface RanSteps {
   readonly peakDeviceBytes: number
   /** Images of an update; pixels that it reads count once. */
   readonly images: number
+  /** How they ended, in words; absent while they run. */
+  readonly ended?: string | undefined
+  /** Names of the classes of crops, where they have some. */
+  readonly classNames?: readonly string[] | undefined
   /** Crops of each step and after each validation; absent where nothing is learned. */
   readonly crops?: readonly SeenCrop[]
   readonly learned?: {
@@ -35,11 +41,23 @@ export interface RanSteps {
 
 const base64 = (bytes: Uint8Array | undefined): string | null => (bytes === undefined ? null : Buffer.from(bytes).toString('base64'))
 
-const cropPart = ({ name, height, width, rgb, target, predicted, text = '', predictedClass, heatMap }: SeenCrop): CropPart => ({
-  ...{ name: basename(name), height, width, rgb: base64(rgb) ?? '', target: base64(target), predicted: base64(predicted) },
-  text,
-  heatMap: heatMap === undefined ? null : { rgb: base64(heatMap)!, text: `what speaks for class ${predictedClass}` }
-})
+const cropPart =
+  (names: readonly string[]) =>
+  ({ name, height, width, rgb, target, predicted, text = '', predictedClass = 0, heatMap }: SeenCrop): CropPart => ({
+    ...{ name: basename(name), height, width, rgb: base64(rgb) ?? '', target: base64(target), predicted: base64(predicted) },
+    text,
+    heatMap:
+      heatMap === undefined ? null : { rgb: base64(heatMap)!, text: `what speaks for class ${names[predictedClass] ?? predictedClass}` }
+  })
+
+/** The classes that pixels of crops have, as predictions write them. */
+const pixelClasses = (crops: readonly SeenCrop[], names: readonly string[]): Report['classes'] =>
+  [...new Set(crops.flatMap(({ target = [], predicted = [] }) => [...target, ...predicted]))]
+    .sort((a, b) => a - b)
+    .map((label) => ({
+      ...{ label, colour: palette[label]! },
+      name: label === ignoredLabel ? 'does not count' : (names[label] ?? `class ${label}`)
+    }))
 
 type Line = LineChart['lines'][number]
 
@@ -47,8 +65,16 @@ const line = (name: string, points: readonly (readonly [number, number])[], isPr
   points.length === 0 ? [] : [{ name, x: points.map(([x]) => x), y: points.map(([, y]) => y), isPredicted }]
 
 /** A chart of the lines that there are; none where there is no line. */
-const chart = (title: string, unit: string, lines: readonly Line[]): readonly LineChart[] =>
-  lines.length === 0 ? [] : [{ title, unit, lines }]
+const chart = (title: string, unit: string, lines: readonly Line[], isLogarithmic = false): readonly LineChart[] =>
+  lines.length === 0 ? [] : [{ title, unit, lines, isLogarithmic }]
+
+/** A chart of losses; those that diverge differ by so much that others would be seen as none. */
+const lossChart = (lines: readonly Line[]): readonly LineChart[] => {
+  const values = lines.flatMap(({ y }) => y)
+  const least = values.reduce((least, one) => Math.min(least, one), Infinity)
+  const most = values.reduce((most, one) => Math.max(most, one), 0)
+  return least > 0 && most > 1e3 * least ? chart('Loss, logarithmic', '', lines, true) : chart('Loss', '', lines)
+}
 
 /** Points that JSON can hold; a loss that is not finite is a gap. */
 const finite = (points: readonly (readonly [number, number])[]): readonly (readonly [number, number])[] =>
@@ -73,7 +99,7 @@ const learnedCharts = ({ loss, learningRate, validations }: NonNullable<RanSteps
   const measure = (name: string, of: 'loss' | 'accuracy' | 'iou' | 'dice' | 'auc' | 'kappa' | 'f1' | 'mae' | 'r2'): readonly Line[] =>
     line(name, finite(validations.flatMap((one) => (one[of] === undefined || one[of] === null ? [] : [[one.step, one[of]] as const]))))
   return [
-    ...chart('Loss', '', [...line('training', overSteps(loss)), ...measure('validation', 'loss')]),
+    ...lossChart([...line('training', overSteps(loss)), ...measure('validation', 'loss')]),
     ...chart('Validation', '', [
       ...measure('accuracy', 'accuracy'),
       ...measure('AUC', 'auc'),
@@ -94,7 +120,7 @@ const median = (values: readonly number[]): number => [...values].sort((a, b) =>
 export const runPage = (
   planned: Planned,
   what: string,
-  { stepMs, peakDeviceBytes, images, learned, crops = [] }: RanSteps,
+  { stepMs, peakDeviceBytes, images, learned, ended, classNames = [], crops = [] }: RanSteps,
   page: Report = planPage(planned)
 ): Report => {
   const { stepMilliseconds: predicted, peakDeviceBytes: predictedPeak } = planned.staged.predicted
@@ -104,12 +130,14 @@ export const runPage = (
     ...page,
     title: `${planned.staged.graph.model}: ${what}`,
     facts: [
+      ...(ended === undefined ? [] : [{ name: 'ended', text: ended }]),
       { name: 'steps', text: `${stepMs.length}` },
       { name: 'measured step, median', text: `${formatMilliseconds(median(stepMs))}; predicted ${formatMilliseconds(predicted)}` },
       { name: 'measured peak', text: `${formatBytes(peakDeviceBytes)}; predicted ${formatBytes(predictedPeak)}` },
       ...page.facts
     ],
-    crops: crops.map(cropPart),
+    crops: crops.map(cropPart(classNames)),
+    classes: pixelClasses(crops, classNames),
     charts: [
       ...(learned === undefined ? [] : learnedCharts(learned)),
       ...chart('Time of a step', 'ms', [...line('measured', overSteps(stepMs)), ...line('predicted', across(predicted), true)]),

@@ -13,26 +13,32 @@ export type DescribePrediction = (
 const rowAt = (numbers: ArrayLike<number>, row: number, length: number): readonly number[] =>
   Array.from({ length }, (_, index) => numbers[row * length + index]!)
 
+/** A class by its name, or else by its number. */
+const nameIn = (names: readonly string[], label: number): string => names[label] ?? `${label}`
+
 /** The class with the highest score, and in words beside the truth with its probability. */
 const describeClass =
-  (classes: number): DescribePrediction =>
+  (classes: number, names: readonly string[]): DescribePrediction =>
   (labels, scores, row) => {
     const own = rowAt(scores, row, classes)
     const highest = Math.max(...own)
     const probability = 1 / own.reduce((sum, score) => sum + Math.exp(score - highest), 0)
     const predictedClass = own.indexOf(highest)
-    return { text: `class ${labels[row]!}; predicted ${predictedClass}, probability ${probability.toFixed(2)}`, predictedClass }
+    const [label, predicted] = [nameIn(names, labels[row]!), nameIn(names, predictedClass)]
+    return { text: `class ${label}; predicted ${predicted}, probability ${probability.toFixed(2)}`, predictedClass }
   }
 
 const listText = (items: readonly string[]): string => (items.length === 0 ? 'none' : items.join(', '))
 
 /** Classes whose probability is over 1/2, and in words beside those that are there. */
 const describeClassSet =
-  (classes: number, isLogit: boolean): DescribePrediction =>
+  (classes: number, names: readonly string[], isLogit: boolean): DescribePrediction =>
   (targets, scores, row) => {
     const probabilities = rowAt(scores, row, classes).map((score) => (isLogit ? 1 / (1 + Math.exp(-score)) : score))
-    const labelled = rowAt(targets, row, classes).flatMap((target, one) => (target === 1 ? [`${one}`] : []))
-    const predicted = probabilities.flatMap((probability, one) => (probability > 0.5 ? [`${one} (${probability.toFixed(2)})`] : []))
+    const labelled = rowAt(targets, row, classes).flatMap((target, one) => (target === 1 ? [nameIn(names, one)] : []))
+    const predicted = probabilities.flatMap((probability, one) =>
+      probability > 0.5 ? [`${nameIn(names, one)} (${probability.toFixed(2)})`] : []
+    )
     return { text: `classes ${listText(labelled)}; predicted ${listText(predicted)}` }
   }
 
@@ -50,9 +56,14 @@ const describeValues =
  * Chooses how predictions of a network that ends in this loss are described, of images with labels
  * of one kind: classes by softmax, sets of them by sigmoid where the loss is a binary one.
  */
-export const chooseDescription = (kind: Exclude<LabelKind, 'mask'>, loss: Node, classes: number): DescribePrediction => {
-  if (kind === 'class') return describeClass(classes)
-  if (kind === 'class-set') return describeClassSet(classes, getScoreKind(loss) === 'sigmoid')
+export const chooseDescription = (
+  kind: Exclude<LabelKind, 'mask'>,
+  loss: Node,
+  classes: number,
+  names: readonly string[] = []
+): DescribePrediction => {
+  if (kind === 'class') return describeClass(classes, names)
+  if (kind === 'class-set') return describeClassSet(classes, names, getScoreKind(loss) === 'sigmoid')
   const [, channels, height, width] = loss.input
   return describeValues(channels * height * width)
 }

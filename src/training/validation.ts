@@ -74,7 +74,7 @@ export const validate = ({
   return async () => {
     const { network, io, evaluate } = evaluating()
     const kind = labelKind(dataset) ?? 'class'
-    const describe = kind === 'mask' ? undefined : chooseDescription(kind, loss, classes)
+    const describe = kind === 'mask' ? undefined : chooseDescription(kind, loss, classes, dataset.names)
     const tally = tallyFor(kind, loss, classes, examples.length, batch)
     const own = examples.flatMap((_, place) => (Math.floor(place / batch) % size === rank ? [place] : []))
     const shown = chooseShownPlaces(onCrops === undefined ? [] : own)

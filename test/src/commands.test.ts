@@ -288,6 +288,7 @@ test('bench says where the time of the fastest step went, by kernel', async () =
   const { stdout } = await runInTurn(['bench', smallModel, '--steps', '1', '--breakdown'])
   assert.match(stdout, /kernel .* launches .* measured .* predicted .* share/)
   assert.match(stdout, /between launches/)
+  assert.match(stdout, /^1 step [\d.]+ m?s \(predicted /m)
   assert.not('breakdown' in (await json('bench', smallModel, '--steps', '1')))
 })
 

@@ -25,7 +25,9 @@ const common = { device: 'reference', threads: 1, strategy: 'plain', lr: 0.05 } 
 
 const trainedPage = async (options: Omit<TrainOptions, 'model'> & Pick<TrainOptions, 'model'>, name: string) => {
   const { validations } = await valueOf(train({ ...options, report: at(name) }))
-  return { crops: embeddedReport(at(name)).crops, last: validations!.at(-1)! }
+  const { crops, classes, facts } = embeddedReport(at(name))
+  assert.equal(facts[0], { name: 'ended', text: 'finished' })
+  return { crops, classes, last: validations!.at(-1)! }
 }
 
 const bytes = (text: string | null): Buffer => Buffer.from(text!, 'base64')
@@ -36,10 +38,8 @@ const agreeing = ({ target, predicted }: Report['crops'][number]): number => {
 
 test("a segmentation's page has the crop as it is, its mask, and the classes that were validated", async () => {
   const data = at('masks.csv')
-  const { crops, last } = await trainedPage(
-    { ...common, model: segmenting, input: [2, 3, 96, 128], data, validation: data, steps: 3 },
-    'masks.html'
-  )
+  const run = { ...common, model: segmenting, input: [2, 3, 96, 128], data, validation: data } as const
+  const { crops, classes, last } = await trainedPage({ ...run, steps: 3 }, 'masks.html')
   assert.equal(
     crops.map(({ name, height, width }) => [name, height, width]),
     [['tissue.png', 96, 128]]
@@ -47,6 +47,17 @@ test("a segmentation's page has the crop as it is, its mask, and the classes tha
   assert.equal(bytes(crops[0]!.rgb), await sharp(at('tissue.png')).removeAlpha().raw().toBuffer())
   assert.equal(bytes(crops[0]!.target), await sharp(at('mask.png')).extractChannel(0).raw().toBuffer())
   assert.is(agreeing(crops[0]!), last.accuracy)
+  // As masks and TensorBoard's pictures have them.
+  const [first, second] = [
+    { label: 0, name: 'class 0', colour: [0, 0, 0] },
+    { label: 1, name: 'class 1', colour: [230, 159, 0] }
+  ]
+  assert.equal(classes.slice(0, 2), [first, second])
+  const named = await trainedPage({ ...run, steps: 1, classNames: 'stroma,tumour,fat' }, 'named.html')
+  assert.equal(named.classes.slice(0, 2), [
+    { ...first, name: 'stroma' },
+    { ...second, name: 'tumour' }
+  ])
 })
 
 test("a larger crop is made small, and a classification's says its class and the network's", async () => {
@@ -61,7 +72,7 @@ test("a larger crop is made small, and a classification's says its class and the
   )
   for (const { height, width, rgb, target, text } of crops) {
     assert.equal([height, width, bytes(rgb).length, target], [122, 192, 3 * 122 * 192, null])
-    assert.match(text, /^class [01]; predicted [01], probability (0\.[5-9]\d|1\.00)$/)
+    assert.match(text, /^class (dark|light); predicted (dark|light), probability (0\.[5-9]\d|1\.00)$/)
   }
   // The dark images come first.
   assert.ok(bytes(crops[0]!.rgb).every((value) => value < 120))
@@ -98,7 +109,7 @@ test('a heat map shows what speaks for the class that is predicted, over the cro
   for (const heatmap of ['cam', 'saliency'] as const) {
     const { crops } = await trainedPage({ ...run, input: [2, 3, 16, 20], heatmap }, `${heatmap}.html`)
     for (const { rgb, text, heatMap } of crops) {
-      assert.is(heatMap!.text, `what speaks for class ${/predicted (\d)/.exec(text)![1]!}`)
+      assert.is(heatMap!.text, `what speaks for class ${/predicted (\w+)/.exec(text)![1]!}`)
       const [picture, drawn] = [bytes(rgb), bytes(heatMap!.rgb)]
       assert.is(drawn.length, 3 * 16 * 20)
       assert.not.equal(drawn, picture)
@@ -109,7 +120,7 @@ test('a heat map shows what speaks for the class that is predicted, over the cro
   await sharp(at('images/dark/0.png')).extract(crop).toFile(at('crop.png'))
   const { crops } = await trainedPage({ ...run, input: [2, 3, 16, 20], heatmap: 'cam' }, 'again.html')
   const shown = crops.find(({ name }) => name === '0.png')!
-  const of = /predicted (\d)/.exec(shown.text)![1]!
+  const of = /predicted (\w+)/.exec(shown.text)![1]!
   const out = at('overlaid.png')
   await valueOf(
     predict({ model: small, weights: save, image: at('crop.png'), heatmap: 'cam', class: of, out, device: 'reference', threads: 1 })

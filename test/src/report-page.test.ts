@@ -5,11 +5,14 @@ import { pathToFileURL } from 'node:url'
 import type { Browser, Page } from 'puppeteer-core'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { conv2d, globalAvgPool, linear, model, named, relu } from '../../dsl'
 import { makeExplanation } from '../../src/commands/explain'
 import { makePlan } from '../../src/commands/plan'
 import { compare } from '../../src'
 import { reportPage } from '../../src/reports/page'
 import { type Report, emptyReport } from '../../src/reports/report'
+import { runPage } from '../../src/reports/run-page'
+import { palette } from '../../src/results/colours'
 import { twoConvolutions } from '../staging/convolutions'
 import { findChromium, openBrowser } from './chromium'
 import { root } from './command-line'
@@ -38,20 +41,49 @@ pages.after(async () => {
 })
 
 /** Opens a page, and closes it; it must say nothing and ask for nothing but itself. */
-const withPage = async (path: string, use: (page: Page) => Promise<void>): Promise<void> => {
+const withPage = async (path: string, use: (page: Page) => Promise<void>, width = 1240): Promise<void> => {
   const page = await browser.newPage()
   const said: string[] = []
   const requests: string[] = []
   page.on('console', (message) => said.push(message.text()))
   page.on('pageerror', (error) => said.push(String(error)))
   page.on('request', (request) => requests.push(request.url()))
-  await page.setViewport({ width: 1240, height: 900 })
+  await page.setViewport({ width, height: 900 })
+  await page.evaluateOnNewDocument(noteTexts)
   const url = pathToFileURL(path).href
   await page.goto(url)
   await use(page)
   await page.close()
   assert.equal([said, requests], [[], [url]])
 }
+
+/** Notes what is written on each canvas, and how far within it that lies. */
+const noteTexts = `
+  const { fillText } = CanvasRenderingContext2D.prototype
+  window.written = new Map()
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    const { actualBoundingBoxLeft, actualBoundingBoxRight } = this.measureText(text)
+    const { e } = this.getTransform()
+    const isLevel = this.getTransform().b === 0
+    const within = Math.min(e + x - actualBoundingBoxLeft, this.canvas.width - e - x - actualBoundingBoxRight)
+    const there = window.written.get(this.canvas) ?? []
+    window.written.set(this.canvas, [...there, { text: String(text), within: isLevel ? within : 0 }])
+    return fillText.call(this, text, x, y)
+  }`
+
+interface Written {
+  readonly name: string
+  readonly texts: readonly string[]
+  /** Pixels between the edge and the text that is nearest to it. */
+  readonly within: number
+}
+
+const writtenOn = (page: Page): Promise<readonly Written[]> =>
+  page.evaluate(`[...window.written].map(([canvas, all]) => ({
+    name: canvas.getAttribute('aria-label'),
+    texts: [...new Set(all.map(({ text }) => text))],
+    within: Math.min(...all.map(({ within }) => within))
+  }))`) as Promise<readonly Written[]>
 
 /** Where a chart of a page draws, in pixels of the page; the first, or another by its number. */
 const mapOf = (page: Page, number = 0) =>
@@ -153,6 +185,123 @@ check('a comparison draws, in the dark and on paper', async () => {
     assert.is(await page.evaluate(`getComputedStyle(document.body).backgroundColor`), 'rgb(20, 24, 31)')
     assert.ok((await page.pdf()).length > 5000)
     assert.is(await page.evaluate(`document.querySelectorAll('table tbody tr').length`), 2)
+  })
+})
+
+const longName = 'a_layer_whose_name_has_no_end_'.repeat(7)
+
+const longNamed = model({
+  name: 'long',
+  layers: [named(longName, conv2d({ out: 8, k: 3, p: 1 })), relu, conv2d({ out: 8, k: 3, p: 1 }), relu, globalAvgPool, linear({ out: 2 })]
+})
+
+check('names of any length leave a narrow page as wide as it is, and layers stand beside their dots', async () => {
+  await valueOf(makePlan({ ...asked, model: longNamed, budget: '60%', report: at('long.html') }))
+  for (const width of [400, 1240])
+    await withPage(
+      at('long.html'),
+      async (page) => {
+        assert.is(await page.evaluate(`document.documentElement.scrollWidth`), width)
+        assert.is(await page.evaluate(`[...document.querySelectorAll('td.name')][0].title`), longName)
+        const beside = (await page.evaluate(`[...document.querySelectorAll('td.arrows')].flatMap((cell) => {
+          const rows = [...document.querySelectorAll('.network tbody tr')]
+          const first = rows.indexOf(cell.parentElement)
+          return [...cell.querySelectorAll('circle')].map((dot, layer) => {
+            const [{ top, height }, row] = [dot.getBoundingClientRect(), rows[first + layer].getBoundingClientRect()]
+            return top + height / 2 - row.top
+          })
+        })`)) as readonly number[]
+        assert.ok(beside.length === 7 && beside.every((pixels) => Math.abs(pixels - 12) < 1), `${beside}`)
+      },
+      width
+    )
+})
+
+check('those who hear a page are told what its charts, pictures and columns are', async () => {
+  await valueOf(makePlan({ ...asked, budget: '60%', report: at('heard.html') }))
+  await withPage(at('heard.html'), async (page) => {
+    const names = await page.evaluate(`[...document.querySelectorAll('.chart canvas')].map((one) => one.getAttribute('aria-label'))`)
+    assert.equal(names, ['Address over time', 'Live bytes', 'Engines'])
+    assert.is(
+      await page.evaluate(`document.querySelectorAll('.chart canvas:not([role=img]), th:not([scope=col]), [role=status]').length`),
+      0
+    )
+    const pictures = (await page.evaluate(
+      `[...document.querySelectorAll('.pictures svg > title')].map((one) => one.textContent)`
+    )) as string[]
+    assert.ok(pictures.length > 0 && pictures.every((text) => / tiles: /.test(text)), `${pictures}`)
+  })
+})
+
+/** The page of a run with such losses, by its path. */
+const runOf = async (name: string, loss: readonly number[]): Promise<string> => {
+  const planned = await valueOf(makePlan({ ...asked, budget: '60%' }))
+  const learned = { loss, learningRate: loss.map(() => 0.001), validations: [] }
+  const ran = {
+    stepMs: loss.map((_, step) => 10 + (step % 3)),
+    peakDeviceBytes: planned.staged.predicted.peakDeviceBytes,
+    images: 1,
+    learned
+  }
+  writeFileSync(at(name), reportPage(runPage(planned, 'a run', ran, emptyReport('', ''))))
+  return at(name)
+}
+
+check('axes of losses of any size have marks that differ, and none is cut off', async () => {
+  const texts = async (loss: readonly number[], wanted: readonly string[], title = 'Loss'): Promise<void> =>
+    withPage(await runOf('losses.html', loss), async (page) => {
+      const charts = await writtenOn(page)
+      const { name, texts } = charts[0]!
+      assert.is(name, title)
+      for (const one of wanted) assert.ok(texts.includes(one), `${one} in ${texts}`)
+      for (const { name, within } of charts) assert.ok(within >= 0, `${name} ${within}`)
+    })
+  await texts([0.7, 0, 8e4, 6.6e33], ['0', '2e+33', '4e+33', '6e+33'])
+  await texts([0.7, 8e4, 6.6e33], ['1e+6', '1e+13', '1e+27'], 'Loss, logarithmic')
+  await texts([0.693139, 0.693141], ['0.6931390', '0.6931400', '0.6931410'])
+  await texts(
+    Array.from({ length: 10_000 }, (_, step) => 1 - step / 2e4),
+    ['0.6', '0.8', '1.0', '2,000', '10,000']
+  )
+})
+
+check('with a single step what was predicted goes across the chart, and is told', async () => {
+  await withPage(await runOf('one.html', [0.7]), async (page) => {
+    const { left, top, width, height } = await mapOf(page, 2)
+    for (const place of [0.1, 0.5, 0.9]) {
+      await page.mouse.move(left + place * width, top + height / 2)
+      const told = await tipOf(page)
+      assert.match(told, /^step 1\nmeasured: 10 ms\npredicted: \d/)
+    }
+    // The grey of what is predicted, on the columns of its row that has the most.
+    const columns = await page.evaluate(`(() => {
+      const ctx = document.querySelectorAll('.chart canvas')[2].getContext('2d')
+      const { width, data } = ctx.getImageData(0, 0, ctx.canvas.width, ctx.canvas.height)
+      const rows = new Map()
+      for (let at = 0; at < data.length; at += 4)
+        if (data[at] === 140 && data[at + 1] === 140 && data[at + 2] === 140) {
+          const row = Math.floor(at / 4 / width)
+          rows.set(row, (rows.get(row) ?? 0) + 1)
+        }
+      return Math.max(...rows.values())
+    })()`)
+    assert.ok((columns as number) > width / 2, `${columns} of ${width}`)
+  })
+})
+
+check('pixels of crops have the colours and names of their classes', async () => {
+  const planned = await valueOf(makePlan({ ...asked, budget: '60%' }))
+  const target = Uint8Array.of(0, 8, 255)
+  const crops = [{ name: 'cells.png', height: 1, width: 3, rgb: new Uint8Array(9), target, predicted: target }]
+  const ran = { stepMs: [1], peakDeviceBytes: 1, images: 1, crops, classNames: ['stroma', 'tumour'] }
+  writeFileSync(at('crops.html'), reportPage(runPage(planned, 'crops', ran, emptyReport('', ''))))
+  await withPage(at('crops.html'), async (page) => {
+    assert.is(await page.evaluate(`document.querySelector('.crops + .legend').innerText`), 'stroma\nclass 8\ndoes not count')
+    const drawn = (await page.evaluate(
+      `[...document.querySelectorAll('.crops canvas')[1].getContext('2d').getImageData(0, 0, 3, 1).data]`
+    )) as readonly number[]
+    const wanted = [0, 8, 255].flatMap((label) => [...palette[label]!.map((channel) => Math.round(0.55 * channel)), 255])
+    assert.equal(drawn, wanted)
   })
 })
 

@@ -112,14 +112,47 @@ test('an explanation has its words and other budgets in the page, and what it re
   assert.ok(predictedStepMs < step!.nanoseconds / 1e6)
 })
 
+const units = readFileSync(join(root, 'src', 'reports', 'page', 'units.js'), 'utf8')
+const marksOf =
+  (name: 'timeMarks' | 'byteMarks' | 'numberMarks') =>
+  (...values: readonly number[]): unknown =>
+    runInNewContext(`${units}\n${name}(${JSON.stringify(values)}).join()`)
+
 test('marks of time have the places that tell them apart', () => {
-  const script = readFileSync(join(root, 'src', 'reports', 'page', 'units.js'), 'utf8')
-  const marks = (...milliseconds: readonly number[]): unknown =>
-    runInNewContext(`${script}\ntimeMarks(${JSON.stringify(milliseconds)}).join()`)
+  const marks = marksOf('timeMarks')
   assert.is(marks(0, 2.5, 5, 7.5), '0.0 ms,2.5 ms,5.0 ms,7.5 ms')
   assert.is(marks(0, 0.025, 0.05), '0.000 ms,0.025 ms,0.050 ms')
   assert.is(marks(0, 20, 40), '0 ms,20 ms,40 ms')
   assert.is(marks(0, 2500, 5000), '0.0 s,2.5 s,5.0 s')
+})
+
+test('marks of bytes are in a unit of which they are quarters at least', () => {
+  const marks = marksOf('byteMarks')
+  const [mebi, gibi] = [2 ** 20, 2 ** 30]
+  assert.is(marks(gibi / 2, (3 * gibi) / 4, gibi), '0.50 GiB,0.75 GiB,1.00 GiB')
+  assert.is(marks((7 * gibi) / 8, gibi, (9 * gibi) / 8), '896 MiB,1024 MiB,1152 MiB')
+  assert.is(marks(0, 64 * mebi, 128 * mebi), '0 MiB,64 MiB,128 MiB')
+  assert.is(marks(10 * gibi, 10 * gibi + 512 * 1024), '10240.0 MiB,10240.5 MiB')
+  assert.is(marks(0, 512, 1024), '0.0 KiB,0.5 KiB,1.0 KiB')
+  assert.is(marks(gibi), '1 GiB')
+})
+
+test('marks of numbers are told apart, and very large and small ones have exponents', () => {
+  const marks = marksOf('numberMarks')
+  assert.is(marks(0.693139, 0.69314, 0.693141), '0.693139,0.693140,0.693141')
+  assert.is(marks(0, 0.2, 0.4, 0.6000000000000001), '0,0.2,0.4,0.6')
+  assert.is(marks(-2000, 0, 2000), '-2000,0,2000')
+  assert.is(marks(0, 5e5, 1e6, 1.5e6), '0,5e+5,1.0e+6,1.5e+6')
+  assert.is(marks(0, 2e33, 4e33, 6e33), '0,2e+33,4e+33,6e+33')
+  assert.is(marks(0, 5e-8, 1e-7, 1.5e-7), '0,5e-8,1.0e-7,1.5e-7')
+})
+
+test('a logarithmic axis has its marks at powers of ten, and between them where these are few', () => {
+  const splits = (min: number, max: number): unknown => runInNewContext(`${units}\nlogarithmicSplits(${min}, ${max}).join()`)
+  assert.is(splits(0.1, 1000), '0.1,1,10,100,1000')
+  assert.is(splits(0.6, 1e34), '1000000,10000000000000,100000000000000000000,1e+27,1e+34')
+  assert.is(splits(0.1, 10), '0.1,0.2,0.5,1,2,5,10')
+  assert.is(splits(0.6, 1), '0.7,1')
 })
 
 test('a comparison has a point for each strategy and budget', async () => {

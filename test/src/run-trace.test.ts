@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert'
 import { type TrainOptions, bench, train } from '../../src'
 import { makePlan } from '../../src/commands/plan'
 import type { Instruction } from '../../staging'
+import { embeddedReport } from './embedded-report'
 import { writeImages } from './example-images'
 import { failureOf, valueOf } from './outcome'
 import smallNetwork from './small-model'
@@ -119,7 +120,9 @@ test('a training that is interrupted leaves its trace and its page', async () =>
   const onStep = ({ step }: { readonly step: number }): void => (step === 3 ? controller.abort() : undefined)
   const failure = await failureOf(train({ ...training(), ...files, steps: 1000, signal: controller.signal, onStep }))
   assert.is(failure.code, 'interrupted')
-  assert.match(readFileSync(files.report, 'utf8'), /4 steps of training/)
+  const { title, facts } = embeddedReport(files.report)
+  assert.match(title, /: 4 steps of training$/)
+  assert.equal(facts[0], { name: 'ended', text: failure.message })
   assert.is(readTrace(files.trace).on('sections').at(-1)!.name, 'update 4')
 })
 

@@ -116,7 +116,7 @@ test('they have the validated crops, and of labelled ones the class in words', a
   assert.is(words.length, 4)
   for (const { metadata, tensor } of words) {
     assert.equal([metadata!.pluginData.pluginName, tensor!.dtype], ['text', 'DT_STRING'])
-    assert.match(`${Buffer.from(tensor!.stringVal[0]!, 'base64')}`, /^class [01]; predicted [01], probability [01]\.\d\d$/)
+    assert.match(`${Buffer.from(tensor!.stringVal[0]!, 'base64')}`, /^class (dark|light); predicted (dark|light), probability [01]\.\d\d$/)
   }
 })
 

@@ -131,7 +131,8 @@ const addComparison = (parent, { strategies, plans }) => {
         axis({
           incrs: byteSteps,
           values: (_, splits) => byteMarks(splits),
-          space: 90,
+          // On narrow pages two marks have room, and are told apart.
+          space: (_, _axis, _min, _max, width) => Math.min(90, width / 4),
           label: 'peak on the device',
           labelSize: 22,
           size: 34
@@ -145,7 +146,8 @@ const addComparison = (parent, { strategies, plans }) => {
     [
       [0, most],
       [0, slowest]
-    ]
+    ],
+    'Time over memory'
   )
   chart.over.addEventListener('mousemove', (event) => {
     const { left, top } = chart.over.getBoundingClientRect()
@@ -164,7 +166,7 @@ const addComparison = (parent, { strategies, plans }) => {
   const symbols = strategies.map((strategy, index) => {
     const marker = markerOf(index)
     const canvas = /** @type {HTMLCanvasElement} */ (
-      element('canvas', { width: '28', height: '28', style: 'width:14px;height:14px;vertical-align:-2px' })
+      element('canvas', { width: '28', height: '28', style: 'width:14px;height:14px;vertical-align:-2px', 'aria-hidden': 'true' })
     )
     const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'))
     ctx.fillStyle = lineColour(index)

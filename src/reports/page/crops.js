@@ -3,9 +3,6 @@
 /** @param {string} text */
 const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))
 
-/** @param {string} colour */
-const channelsOf = (colour) => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16))
-
 /**
  * A picture of pixels by their places; `pixel` gives red, green and blue.
  * @param {Crop} crop
@@ -25,11 +22,10 @@ const picture = ({ height, width }, caption, pixel) => {
 /**
  * Small pictures of crops, with the classes of their pixels laid over them.
  * @param {HTMLElement} parent
- * @param {readonly Crop[]} crops
+ * @param {import('../report').Report} report
  */
-const addCrops = (parent, crops) => {
-  /** @type {Set<number>} */
-  const seen = new Set()
+const addCrops = (parent, { crops, classes }) => {
+  const colours = new Map(classes.map(({ label, colour }) => [label, colour]))
   for (const crop of crops) {
     /** @param {string} text */
     const coloured = (text) => {
@@ -39,11 +35,9 @@ const addCrops = (parent, crops) => {
     const plain = coloured(crop.rgb)
     /** @param {string} text */
     const overlaid = (text) => {
-      const classes = bytesOf(text)
-      classes.forEach((one) => seen.add(one))
+      const labels = bytesOf(text)
       return (/** @type {number} */ place) => {
-        const one = /** @type {number} */ (classes[place])
-        const colour = one === 255 ? [128, 128, 128] : channelsOf(lineColour(one))
+        const colour = colours.get(/** @type {number} */ (labels[place])) ?? []
         return plain(place).map((value, channel) => 0.45 * value + 0.55 * /** @type {number} */ (colour[channel]))
       }
     }
@@ -58,12 +52,5 @@ const addCrops = (parent, crops) => {
       )
     )
   }
-  if (seen.size === 0) return
-  parent.append(
-    legend(
-      [...seen]
-        .sort((a, b) => a - b)
-        .map((one) => ({ text: one === 255 ? 'does not count' : `class ${one}`, colour: one === 255 ? grey : lineColour(one) }))
-    )
-  )
+  if (classes.length > 0) parent.append(legend(classes.map(({ name, colour }) => ({ text: name, colour: `rgb(${colour.join(' ')})` }))))
 }

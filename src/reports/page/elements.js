@@ -24,7 +24,7 @@ const drawn = (tag, attributes = {}, ...children) => {
   return made
 }
 
-const tip = element('div', { id: 'tip', role: 'status' })
+const tip = element('div', { id: 'tip' })
 
 /**
  * Shows lines beside the pointer, the first of them as a heading.

@@ -12,8 +12,9 @@ const workColour = (text) => /** @type {{ colour: string }} */ (workKinds.find((
  * What each engine does, a row each, on the axis of time.
  * @param {HTMLElement} parent
  * @param {Step} step
+ * @param {string} title
  */
-const addEngines = (parent, step) => {
+const addEngines = (parent, step, title) => {
   const { spans, engines, texts } = step
   const duration = step.nanoseconds / 1e6
   const colours = texts.map(workColour)
@@ -59,7 +60,8 @@ const addEngines = (parent, step) => {
     [
       [0, duration],
       [0, engines.length]
-    ]
+    ],
+    title
   )
   chart.over.addEventListener('mousemove', (event) => {
     const { left, top } = chart.over.getBoundingClientRect()

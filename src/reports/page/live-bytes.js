@@ -29,8 +29,9 @@ const valueAt = ([times, values], time) => {
  * Bytes that are live, beside the budget and beside what strategy plain has.
  * @param {HTMLElement} parent
  * @param {Step} step
+ * @param {string} title
  */
-const addLiveBytes = (parent, step) => {
+const addLiveBytes = (parent, step, title) => {
   const duration = step.nanoseconds / 1e6
   /** @param {number} bytes @returns {[number[], number[]]} */
   const level = (bytes) => [
@@ -64,7 +65,8 @@ const addLiveBytes = (parent, step) => {
         }))
       ]
     },
-    uPlot.join(lines.map(({ points }) => /** @type {uPlot.AlignedData} */ (points)))
+    uPlot.join(lines.map(({ points }) => /** @type {uPlot.AlignedData} */ (points))),
+    title
   )
   chart.over.addEventListener('mousemove', (event) => {
     const time = chart.posToVal(event.clientX - chart.over.getBoundingClientRect().left, 'x')

@@ -35,7 +35,7 @@ if (report.crops.length > 0) {
       'Validated crops',
       'Some images of the latest validation, made small. Where pixels have classes: the truth, and what the network says.'
     ),
-    report.crops
+    report
   )
 }
 
@@ -70,7 +70,7 @@ if (report.step !== null) {
   ]))
     for (const { text, step } of steps) {
       part.append(element('h3', {}, title + text))
-      add(part, step)
+      add(part, step, title + text)
     }
 }
 

@@ -38,8 +38,9 @@ const rectangleLines = ({ buffers, lifetimes, kinds, texts }, index) => {
  * Every buffer as a rectangle: when it lives, and where.
  * @param {HTMLElement} parent
  * @param {Step} step
+ * @param {string} title
  */
-const addMemoryMap = (parent, step) => {
+const addMemoryMap = (parent, step, title) => {
   const { buffers, lifetimes, addressBytes } = step
   const duration = step.nanoseconds / 1e6
   // As high as the largest memory on the page, so that two maps can be compared.
@@ -98,7 +99,8 @@ const addMemoryMap = (parent, step) => {
     [
       [0, duration],
       [0, addressBytes]
-    ]
+    ],
+    title
   )
   const outline = element('div', { class: 'over-buffer' })
   chart.over.append(outline)

@@ -7,12 +7,13 @@
 const tableOf = (head, rows, numbers = []) => {
   /** @param {number} column @returns {Record<string, string>} */
   const attributes = (column) => (numbers.includes(column) ? { class: 'number' } : {})
-  return element(
+  const table = element(
     'table',
     {},
-    element('thead', {}, element('tr', {}, ...head.map((text, column) => element('th', attributes(column), text)))),
+    element('thead', {}, element('tr', {}, ...head.map((text, column) => element('th', { scope: 'col', ...attributes(column) }, text)))),
     element('tbody', {}, ...rows.map((cells) => element('tr', {}, ...cells.map((cell, column) => element('td', attributes(column), cell)))))
   )
+  return element('div', { class: 'table' }, table)
 }
 
 /** @param {import('../report').Report['facts']} facts */

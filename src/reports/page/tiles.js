@@ -25,7 +25,10 @@ const tilePicture = ({ text, tiles, height, width }, colour) => {
     viewBox: `-1 -1 ${size.width + 2} ${size.height + 2}`,
     role: 'img'
   })
-  svg.append(drawn('rect', { width: size.width, height: size.height, fill: 'var(--panel)', stroke: 'var(--faint)' }))
+  svg.append(
+    drawn('title', {}, `${text}: ${tiles}`),
+    drawn('rect', { width: size.width, height: size.height, fill: 'var(--panel)', stroke: 'var(--faint)' })
+  )
   const halo = drawn('rect', {
     fill: colour,
     'fill-opacity': 0.3,

@@ -46,11 +46,14 @@ const widthOf = (beside) => (chartWidth() < 800 ? chartWidth() : Math.floor((cha
  * @param {HTMLElement} parent
  * @param {Omit<uPlot.Options, 'width'>} options
  * @param {uPlot.AlignedData} data
+ * @param {string} name What those hear who do not see it.
  */
-const addChart = (parent, options, data, beside = 1) => {
+const addChart = (parent, options, data, name, beside = 1) => {
   const place = element('div', { class: 'chart' })
   parent.append(place)
   const chart = new uPlot({ legend: { show: false }, ...options, width: widthOf(beside) }, data, place)
+  chart.ctx.canvas.setAttribute('role', 'img')
+  chart.ctx.canvas.setAttribute('aria-label', name)
   allCharts.push({ chart, height: options.height, beside })
   return chart
 }
@@ -79,8 +82,9 @@ const zoomTo = (min, max) => timeCharts.forEach((chart) => chart.setScale('x', {
  * @param {HTMLElement} parent
  * @param {Omit<uPlot.Options, 'width' | 'series'> & TimeChartOptions} options
  * @param {uPlot.AlignedData} data
+ * @param {string} name
  */
-const addTimeChart = (parent, { scales, axes = [], hooks, series, onZoom, ...options }, data) => {
+const addTimeChart = (parent, { scales, axes = [], hooks, series, onZoom, ...options }, data, name) => {
   const duration = shownMilliseconds()
   const chart = addChart(
     parent,
@@ -116,7 +120,8 @@ const addTimeChart = (parent, { scales, axes = [], hooks, series, onZoom, ...opt
         ]
       }
     },
-    data
+    data,
+    name
   )
   timeCharts.push(chart)
   chart.setScale('x', { min: 0, max: duration })
