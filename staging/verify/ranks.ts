@@ -173,7 +173,7 @@ const proveReplicated = (ranks: readonly RankSummary[], shards: readonly Program
   ranks.forEach(({ gradients }, rank) => {
     const { replicated } = shards[rank]!
     if (replicated.join() !== shards[0]!.replicated.join())
-      refuse(`rank ${rank} replicates ${replicated.join(', ')} where rank 0 does ${shards[0]!.replicated.join(', ')}`)
+      refuse(`rank ${rank} replicates ${listText(replicated)} where rank 0 does ${listText(shards[0]!.replicated)}`)
     for (const { parameter, isLeft } of gradients)
       if (isLeft)
         refuse(

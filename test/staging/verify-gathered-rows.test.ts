@@ -114,6 +114,11 @@ for (const [what, programs, sentence] of [
     withCopy('send', (copy, box) => [[movedBy(copy, 0, -row), box]]),
     /of "the output of 2", which nothing writes before\.$/
   ],
+  [
+    'rows of which the channels are packed side by side',
+    withCopy('send', (copy, box) => [[copy, { ...box, destinationStride1: box.n3, destinationStride2: box.n1 * box.n3 }]]),
+    /^step: what exchange 0 gathers is packed by no one copy of whole rows on rank 1\.$/
+  ],
   ['rows that nothing packs', withCopy('send', () => []), /of "rows for a rank", which nothing writes before\.$/],
   ['rows that nothing takes', withCopy('receive', () => []), /of "the output of 2", which nothing writes before\.$/],
   [

@@ -2,8 +2,10 @@ import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { referenceModel, stage, verify, type Program, type VerifierFault } from '../../staging'
+import type { Address } from '../../staging/program/address'
 import type { Instruction } from '../../staging/program/program'
 import { must } from '../must'
+import { copy, launch, map, programOf as written, record, stepIo, swap, unmap, wait } from '../native/program'
 import { twoConvolutions } from './convolutions'
 import { drop, replaceAt } from './edit-program'
 
@@ -42,6 +44,12 @@ const faultOf = (program: Program): VerifierFault | undefined => {
   const verified = verify(program)
   return E.isLeft(verified) ? verified.left : undefined
 }
+
+const [value, again] = [0, pageBytes].map((base, buffer) => ({ space: 'arena', base, strides: [0, 0, 0], buffer }) as const) as [
+  Address,
+  Address
+]
+const host = { base: 0, strides: [0, 0, 0], buffer: 0 } as const
 
 const mapping = ({ step }: Program, kind: 'map' | 'unmap') => step.code.flatMap((one, at) => (one.kind === kind ? [{ one, at }] : []))
 
@@ -114,6 +122,64 @@ test('a transfer that is not waited for before its memory goes, or that waits fo
   assert.is(faultOf(withoutWaits)?.kind, 'race')
 })
 
+/** A value goes to the host, its memory to another page, and it comes back there. */
+const handing: readonly Instruction[] = [
+  ...[map(0, 0, pageBytes), launch(0, value), record('compute', 0), wait('to-host', 0)],
+  ...[swap('to-host', 256, value, host), record('to-host', 1), wait('compute', 1), unmap(0, pageBytes)],
+  ...[map(pageBytes, 0, pageBytes), record('compute', 2), wait('to-device', 2)],
+  ...[swap('to-device', 256, again, host), record('to-device', 3), wait('compute', 3)],
+  ...[launch(1, again, stepIo(0)), unmap(pageBytes, pageBytes)]
+]
+
+const faultByHand = (code: readonly Instruction[]): VerifierFault | undefined => {
+  const local = { bytes: 256, role: 'local', kind: 'workspace' } as const
+  const program = written({
+    code,
+    kernels: [{ kind: 'zero', bytes: 256 }, copy(256 / 8)],
+    buffers: [
+      { name: 'value', offset: 0, ...local },
+      { name: 'value again', offset: pageBytes, ...local }
+    ],
+    ...{ peakBytes: pageBytes, hostBytes: 256, pages: { pageBytes, addressBytes: 2 * pageBytes, residentBytes: 0 } }
+  })
+  const stepIo = [{ name: 'out', type: 'float64', shape: [256 / 8], offset: 0 }] as const
+  return faultOf({ ...program, step: { code, stepIoBytes: 256, stepIo } })
+}
+
+test('memory that goes from page to page is sound by hand', () => assert.is(faultByHand(handing), undefined))
+
+for (const [what, code, kind, sentence] of [
+  [
+    'goes while it is copied out',
+    handing.toSpliced(6, 1),
+    'race',
+    'step, instruction 6 (unmap): address unmaps bytes 0 .. 4096 of "the arena", but nothing has waited for the to-host engine, which reads the same bytes in step, instruction 4 (copy to-host).'
+  ],
+  [
+    'comes while something is copied there',
+    handing.with(10, wait('to-device', 1)),
+    'race',
+    'step, instruction 11 (copy to-device): device writes bytes 0 .. 256 of "value again", but nothing has waited for the compute engine, which maps the same bytes in step, instruction 8 (map).'
+  ],
+  [
+    'is taken away twice',
+    [...handing, unmap(pageBytes, pageBytes)],
+    'mapping',
+    'step, instruction 16 (unmap): unmaps bytes 4096 .. 8192, which are not what was mapped.'
+  ],
+  [
+    'is taken away where half of it came',
+    handing.with(7, unmap(0, 2 * pageBytes)),
+    'mapping',
+    'step, instruction 7 (unmap): unmaps bytes 0 .. 8192, which are not what was mapped.'
+  ]
+] as const)
+  test(`a Program is refused whose memory ${what}`, () => {
+    const fault = faultByHand(code)
+    assert.is(fault?.message, sentence)
+    assert.is(fault?.kind, kind)
+  })
+
 test('maps in loops, and in Programs without pages, are no Programs', () => {
   const program = programOf(true)
   const { one, at } = mapping(program, 'map')[0]!
@@ -121,7 +187,11 @@ test('maps in loops, and in Programs without pages, are no Programs', () => {
   const { pages: _, ...bare } = program
   assert.is(faultOf({ ...bare, peakBytes: program.pages!.addressBytes })?.kind, 'form')
   assert.is(faultOf({ ...program, pages: { ...program.pages!, pageBytes: 1000 } })?.kind, 'form')
-  assert.ok(faultOf({ ...program, pages: { ...program.pages!, residentBytes: 0 } }) !== undefined)
+  assert.is(faultOf({ ...program, pages: { ...program.pages!, residentBytes: program.peakBytes + pageBytes } })?.kind, 'form')
+  assert.is(
+    faultOf({ ...program, pages: { ...program.pages!, residentBytes: 0 } })?.message,
+    'the persistent tensor "0.weight" lies beyond the 0 bytes that are always mapped.'
+  )
 })
 
 test.run()

@@ -2,65 +2,14 @@
 import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { batchNorm, conv2d, globalAvgPool, globalMaxPool, linear, maxPool2d, model, overlapLoss, relu, type Layers } from '../../dsl'
-import { decodeRankSummary, stage, summariseRank, verify, verifyRanks, verifySummaries, type Segment, type Training } from '../../staging'
-import { referenceModel } from '../../staging/devices/reference-model'
+import { conv2d, globalAvgPool, globalMaxPool, linear, overlapLoss, relu } from '../../dsl'
+import { stage, verify, verifyRanks, type Kernel, type Segment } from '../../staging'
 import type { Address } from '../../staging/program/address'
 import type { Instruction, Program } from '../../staging/program/program'
 import type { ImageRanges } from '../../staging/program/program-buffer'
 import type { AllToAll, Exchange } from '../../staging/program/rank-instructions'
 import { must } from '../must'
-
-const layers = [
-  ...[conv2d({ out: 4, k: 3, p: 1 }), relu, conv2d({ out: 4, k: 3, p: 1 }), relu],
-  ...[maxPool2d({ k: 2 }), conv2d({ out: 8, k: 3, p: 1 }), globalAvgPool, linear({ out: 2 })]
-] as const
-
-const segment = (from: number, to: number, H = 1): Segment => ({ from, to, grid: { B: 1, H, W: 1 }, recompute: H > 1, reorder: 'once' })
-
-const requestFor = (given: Layers, segments: readonly Segment[], objective: Partial<Training>) => ({
-  model: model({ name: 'shared', input: [1, 3, 64, 32], layers: given as typeof layers }),
-  device: referenceModel('float64'),
-  strategy: 'sft' as const,
-  given: { order: Array.from({ length: given.length + 1 }, (_, position) => position), segments },
-  objective: { kind: 'train' as const, optimizer: { kind: 'sgd' as const, momentum: 0.9, weightDecay: 0 }, ...objective },
-  source: { kind: 'float' as const }
-})
-
-const segments = [segment(0, 2, 2), segment(2, 5), segment(5, 7), segment(7, 9)]
-
-const programsOf = (count: number): readonly Program[] =>
-  Array.from({ length: count }, (_, index) => must(stage(requestFor(layers, segments, { shard: { count, index } }))).program)
-
-const normalising = [
-  conv2d({ out: 4, k: 3, p: 1 }),
-  batchNorm(),
-  relu,
-  conv2d({ out: 8, k: 3, p: 1 }),
-  globalAvgPool,
-  linear({ out: 2 })
-] as const
-
-const normalisingPrograms = (count: number): readonly Program[] =>
-  Array.from(
-    { length: count },
-    (_, index) =>
-      must(stage(requestFor(normalising, [segment(0, 1), segment(1, 5, 2), segment(5, 7)], { shard: { count, index } }))).program
-  )
-
-/** What is said of Programs together, whatever each is by itself. */
-const sentenceTogether = (programs: readonly Program[]): string => {
-  const together = verifyRanks(programs)
-  return isLeft(together) ? together.left.message : 'nothing is wrong'
-}
-
-const sentenceOf = (programs: readonly Program[]): string => {
-  for (const program of programs) {
-    const verified = verify(program)
-    if (isLeft(verified)) return verified.left.message
-  }
-  return sentenceTogether(programs)
-}
+import { layers, normalising, normalisingPrograms, programsOf, requestFor, segment, sentenceOf, sentenceTogether } from './shared-rows'
 
 for (const count of [1, 2, 3, 4, 7])
   test(`Programs of ${count} ranks are sound as they come`, () => assert.is(sentenceOf(programsOf(count)), 'nothing is wrong'))
@@ -71,18 +20,6 @@ for (const count of [1, 2, 3])
     assert.is(sentenceOf(programs), 'nothing is wrong')
     for (const { shard } of programs) assert.equal(shard!.merged, ['moments of 1', 'sums of 1'])
   })
-
-test('ranks prove from what each tells of its Program that all go together', () => {
-  const tell = (programs: readonly Program[]): readonly unknown[] =>
-    programs.map((program) => JSON.parse(JSON.stringify(summariseRank(program))) as unknown)
-  const decoded = (told: readonly unknown[]) => told.map((one) => must(decodeRankSummary(one)))
-  assert.is(isLeft(verifySummaries(decoded(tell(programsOf(7))))), false)
-  const [first, , ...others] = tell(programsOf(4))
-  const together = verifySummaries(decoded([first, first, ...others]))
-  assert.is(isLeft(together) && together.left.message, 'the Program of rank 1 of 4 is of rank 0 of 4.')
-  const wrong = decodeRankSummary({ ...(first as object), shares: [{ name: 'a', share: { kind: 'rows' } }] })
-  assert.match(isLeft(wrong) ? wrong.left : '', /^shares\[0\]\.share/)
-})
 
 test('a batch in as many tiles as images, and then in half as many, is sound', () => {
   const given = [conv2d({ out: 4, k: 3, p: 1 }), globalAvgPool, linear({ out: 3 }), relu, linear({ out: 2 })] as const
@@ -197,11 +134,15 @@ type Launch = Extract<Instruction, { readonly kind: 'launch' }>
 type Box = Extract<Program['kernels'][number], { readonly kind: 'copyBox' }>
 
 for (const [what, programs, sentence] of [
-  ['an exchange that a rank leaves out', exchanged(0, 1, () => []), /is read|are not written|reads|written|exchanges \d+ times/],
+  [
+    'an exchange that a rank leaves out',
+    exchanged(0, 1, () => []),
+    /source reads bytes 0 \.\. 512 of "rows of a rank", which nothing writes before\.$/
+  ],
   [
     'a message of fewer bytes',
     exchanged(1, 0, (one) => [{ ...one, sends: one.sends.map((sent) => ({ ...sent, bytes: sent.bytes / 2 })) }]),
-    /brings \d+ bytes of rank 1 to rank 0, which receives \d+|which nothing reads/
+    /^step: exchange 0 brings 512 bytes of rank 1 to rank 0, which receives 1024\.$/
   ],
   [
     'a message for another rank',
@@ -229,7 +170,7 @@ for (const [what, programs, sentence] of [
   [
     'rows that go before they are packed',
     edited(1, (one) => (one.kind === 'wait' && one.engine === 'network' ? [] : [one])),
-    /nothing has waited for the (compute|network) engine/
+    /send reads .* of "rows for a rank", but nothing has waited for the compute engine/
   ],
   [
     'a gradient of which a rank leaves zeros',
@@ -278,7 +219,7 @@ for (const [what, programs, sentence] of [
           : buffer
       )
     })),
-    /what goes to other ranks leaves out bytes|the tiles' backward takes \d+ bytes of "the gradient of the output of \d" more than once/
+    /^step: what goes to other ranks leaves out bytes \d+ \.\. \d+ of "the gradient of the output of 4"\.$/
   ]
 ] as const)
   test(`Programs are refused with ${what}`, () => assert.match(sentenceOf(programs), sentence))
@@ -336,12 +277,16 @@ for (const [what, programs, sentence] of [
     assert.match(isLeft(together) ? together.left.message.replace(/\.$/, '') : '', sentence)
   })
 
-/** A rank's Program whose step has other instructions. */
-const withStep = (rank: number, change: (code: readonly Instruction[], program: Program) => readonly Instruction[]): Program => {
+/** A rank's Program whose step has other instructions, and one more kernel. */
+const withStep = (
+  rank: number,
+  change: (code: readonly Instruction[], program: Program) => readonly Instruction[],
+  more: (program: Program) => Kernel = () => ({ kind: 'zero', bytes: 8 })
+): Program => {
   const program = sound[rank]!
   return {
     ...program,
-    kernels: [...program.kernels, { kind: 'zero', bytes: 8 }],
+    kernels: [...program.kernels, more(program)],
     step: { ...program.step, code: change(program.step.code, program) }
   }
 }
@@ -364,19 +309,30 @@ const gathered = /^statistics of all ranks$/
 const isGatheringOf = ({ buffers }: Program, one: Instruction, name: RegExp): boolean =>
   one.kind === 'allToAll' && name.test(buffers[one.send.buffer!]!.name)
 
-/** A Program with a buffer, used outside of loops, in a place of its own behind all others. */
-const movedApart = (program: Program, index: number): Program => {
+/** A Program with a buffer, used outside of loops, in a place behind all others, larger or not. */
+const movedApart = (program: Program, index: number, more = 0): Program => {
   const { offset, bytes } = program.buffers[index]!
   const place = Math.ceil(program.peakBytes / 64) * 64
   const apart = <A extends { readonly base: number; readonly buffer?: number }>(at: A): A =>
     at.buffer === index ? { ...at, base: at.base + place - offset } : at
   const code = program.step.code.map((one): Instruction => {
     if (one.kind === 'launch') return { ...one, operands: one.operands.map(apart) }
+    if (one.kind === 'allToAll') return { ...one, send: apart(one.send), receive: apart(one.receive) }
     if (one.kind !== 'exchange') return one
     return { ...one, sends: one.sends.map((message) => ({ ...message, at: apart(message.at) })) }
   })
-  const buffers = program.buffers.with(index, { ...program.buffers[index]!, offset: place })
-  return { ...program, buffers, peakBytes: place + bytes, step: { ...program.step, code } }
+  const buffers = program.buffers.with(index, { ...program.buffers[index]!, offset: place, bytes: bytes + more })
+  return { ...program, buffers, peakBytes: place + bytes + more, step: { ...program.step, code } }
+}
+
+/** The second rank's Program, which takes one of the copies of which its sum is made otherwise. */
+const summedOtherwise = (which: 0 | 1, changes: Partial<Box>): Program => {
+  const copyIn = (program: Program): Launch => program.step.code[copiesOf(program, gathered, sum)[which]!] as Launch
+  return withStep(
+    1,
+    (code, program) => code.map((one) => (one === copyIn(program) ? { ...copyIn(program), kernel: program.kernels.length } : one)),
+    (program) => ({ ...(program.kernels[copyIn(program).kernel] as Box), ...changes })
+  )
 }
 
 /** Packs the gradient of an output for others when it is zero, before the tiles that add to it. */
@@ -434,6 +390,16 @@ for (const [what, program, sentence] of [
     /adds parts of "the output of 6" in another order than of ranks/
   ],
   [
+    "a sum whose first part is added to this rank's own",
+    summedOtherwise(0, { add: 1 }),
+    /destination adds parts of "the output of 6" in another order than of ranks\.$/
+  ],
+  [
+    "a sum that other ranks' parts are written over",
+    summedOtherwise(1, { add: 0 }),
+    /destination adds parts of "the output of 6" in another order than of ranks\.$/
+  ],
+  [
     'a sum that is changed before its parts are added',
     withStep(1, (code, program) => {
       const [first] = copiesOf(program, gathered, sum) as readonly [number]
@@ -467,17 +433,20 @@ for (const count of [2, 4])
   test(`Programs of ${count} ranks that share images are sound, and refused with images that no rank has`, () => {
     const programs = imagePrograms(count)
     assert.is(sentenceOf(programs), 'nothing is wrong')
-    const withImages = ([from, to]: readonly [number, number]): readonly Program[] =>
+    const withOwn = (isOf: (rank: number) => boolean, own: Partial<ImageRanges>): readonly Program[] =>
       programs.map((program, rank) => ({
         ...program,
         buffers: program.buffers.map((buffer) =>
-          rank >= count / 2 && buffer.share?.kind === 'part' && buffer.role === 'boundary'
-            ? { ...buffer, share: { ...buffer.share, own: { ...buffer.share.own, images: [from, to] } } }
+          isOf(rank) && buffer.share?.kind === 'part' && buffer.role === 'boundary'
+            ? { ...buffer, share: { ...buffer.share, own: { ...buffer.share.own, ...own } } }
             : buffer
         )
       }))
-    assert.match(sentenceOf(withImages([0, 2])), /^image 0 of the output of 0 is not just one rank's\.$/)
-    assert.match(sentenceOf(withImages([1, 1])), /^image 1 of the output of 0 is no rank's\.$/)
+    const withImages = (images: ImageRanges['images']): string => sentenceOf(withOwn((rank) => rank >= count / 2, { images }))
+    assert.is(withImages([0, 2]), "image 0 of the output of 0 is not just one rank's.")
+    assert.is(withImages([1, 1]), "image 1 of the output of 0 is no rank's.")
+    const rows = [count === 2 ? 0 : 32, 63] as const
+    assert.is(sentenceOf(withOwn((rank) => rank === count / 2 - 1, { rows })), "row 63 of the output of 0 is no rank's.")
   })
 
 /** Programs of groups of two ranks that normalise, whose groups share micro-batches. */
@@ -535,7 +504,7 @@ for (const [what, programs, sentence] of [
   [
     'moments that other groups do not get',
     groupedEdited('reduce', (one) => (one.kind === 'allToAll' && one.sendStride === 0 ? [] : [one])),
-    /^reduce: .*(is not sent once|nothing writes before)/
+    /^reduce: byte 0 of "moments of 1" is not sent once\.$/
   ]
 ] as const)
   test(`Programs of groups are refused with ${what}`, () => assert.match(sentenceOf(programs), sentence))
@@ -587,6 +556,21 @@ const normalisingEdited = (change: (code: readonly Instruction[]) => readonly In
     rank === 1 ? { ...program, step: { ...program.step, code: change(program.step.code) } } : program
   )
 
+/** All ranks' moments and as many zeros, of which those of the first rank are not merged. */
+const mergedFromTheSecond = (program: Program): Program => {
+  const isMerge = (one: Instruction): one is Launch => kindOf(one) === 'mergeMoments'
+  const merge = program.step.code.find(isMerge)!
+  const { buffer, bytes } = { buffer: merge.operands[0]!.buffer!, bytes: program.buffers[merge.operands[1]!.buffer!]!.bytes }
+  const apart = movedApart(program, buffer, bytes)
+  const at = apart.buffers[buffer]!.offset
+  const zero: Launch = { kind: 'launch', kernel: program.kernels.length, operands: [{ ...merge.operands[0]!, base: at + 3 * bytes }] }
+  const code = apart.step.code.map((one) => {
+    if (!isMerge(one)) return one
+    return { ...one, operands: one.operands.with(0, { ...one.operands[0]!, base: at + bytes }) }
+  })
+  return { ...apart, kernels: [...program.kernels, { kind: 'zero', bytes }], step: { ...apart.step, code: [zero, ...code] } }
+}
+
 /** The code without the first instruction of a kind. */
 const without =
   (kind: string) =>
@@ -612,6 +596,18 @@ for (const [what, programs, sentence] of [
     'moments that are merged twice',
     normalisingEdited((code) => code.flatMap((one) => (kindOf(one) === 'mergeMoments' ? [one, one] : [one]))),
     /moments is not of what all ranks have of "moments of 1"\.$/
+  ],
+  [
+    'moments that are merged in each iteration of a loop',
+    normalisingEdited((code) =>
+      code.map((one): Instruction => (kindOf(one) === 'mergeMoments' ? { kind: 'loop', axis: 'H', count: 2, body: [one] } : one))
+    ),
+    /moments is not of what all ranks have of "moments of 1"\.$/
+  ],
+  [
+    'moments that are merged from those of the second rank on',
+    soundNormalising.map((program, rank) => (rank === 1 ? mergedFromTheSecond(program) : program)),
+    /\(mergeMoments\): moments is not of what all ranks have of "moments of 1"\.$/
   ],
   [
     'moments that are overwritten before they are merged',

@@ -9,6 +9,7 @@ import {
   stage,
   strategyNames,
   verify,
+  type Instruction,
   type Kernel,
   type Objective,
   type Program,
@@ -77,6 +78,8 @@ const pathOf = (kind: Kernel['kind'], touching: string, section: SectionName = '
 }
 
 const bufferOf = (name: string): number => sound.buffers.findIndex((buffer) => buffer.name === name)
+
+type Launch = Extract<Instruction, { readonly kind: 'launch' }>
 
 const gradientOfPool = 'the gradient of the output of 2'
 const bands = 'the gradient of the output of 4'
@@ -216,6 +219,26 @@ const broken: readonly (readonly [string, Program, RegExp])[] = [
     'an address that does not say its buffer',
     changeOperand(sound, 'step', [2], 0, ({ space, base, strides }) => ({ space, base, strides })),
     /^step, instruction 2 \(convolutionForward\): source does not say which buffer of the arena it means\.$/
+  ],
+  [
+    'a launch without operands',
+    replaceAt(sound, 'step', pathOf('zero', gradientOfPool), (one) => [{ ...(one as Launch), operands: [] }]),
+    /^step, instruction \d+ \(zero\): has 0 operands instead of 1\.$/
+  ],
+  [
+    'a source that is absent',
+    changeOperand(sound, 'step', seedInLoop, 0, (address) => ({ ...address, space: 'none' })),
+    /^step, instruction \d+\.\d+ \(copyBox\): source is absent\.$/
+  ],
+  [
+    'a loop of no tiles',
+    replaceAt(sound, 'step', seedInLoop.slice(0, 1), (one) => (one.kind === 'loop' ? [{ ...one, count: 0 }] : [one])),
+    /^step, instruction \d+ \(loop H\): runs 0 times\.$/
+  ],
+  [
+    'a loop in a loop of its own axis',
+    replaceAt(sound, 'step', seedInLoop, (one) => [{ kind: 'loop', axis: 'H', count: 2, body: [one] }]),
+    /^step, instruction \d+\.\d+ \(loop H\): stands in a loop of its own axis\.$/
   ]
 ]
 
