@@ -49,9 +49,22 @@ const saySearch: NonNullable<Watching['onSearch']> = ({ plans, segments }) => {
   process.stderr.write(`planning: ${segments} segments, ${plans} plans looked at\n`)
 }
 
-/** Callbacks that tell a terminal how far the search for a plan is. */
+/** Milliseconds between lines of a log, which a terminal has each second. */
+const betweenLogLines = 30_000
+
+/** The same now and then, for a log. */
+const logSearch = (): typeof saySearch => {
+  let saidAt = performance.now()
+  return (searched) => {
+    if (performance.now() - saidAt < betweenLogLines) return
+    saidAt = performance.now()
+    saySearch(searched)
+  }
+}
+
+/** Callbacks that tell people how far the search for a plan is. */
 const searchProgress = ({ quiet }: Words): Pick<Watching, 'onSearch'> =>
-  quiet || process.stderr.isTTY !== true ? {} : { onSearch: saySearch }
+  quiet ? {} : { onSearch: process.stderr.isTTY === true ? saySearch : logSearch() }
 
 /** Says on standard error what is about to happen, once for each network that is new here. */
 const saySample: NonNullable<Watching['onSample']> = (seconds) => {
