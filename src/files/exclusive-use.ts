@@ -7,7 +7,7 @@ import { lockOwner } from './write-locks'
 const waitMilliseconds = 200
 
 /** Who is told of a wait, and what ends it. */
-interface Waiting {
+export interface Waiting {
   readonly onWait?: (owner: string) => void
   readonly signal?: AbortSignal | undefined
 }

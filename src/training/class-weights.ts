@@ -31,13 +31,10 @@ export const checkClassWeights = (wanted: ClassWeights | undefined, dataset: Dat
       )
 }
 
-/** Resolves the class weights of the loss, one a class, by the number of each. */
+/** Resolves the class weights of the loss, one a class, by the number of each, not all of them 0. */
 export const resolveClassWeights = (wanted: ClassWeights, counts: readonly number[]): E.Either<Failure, readonly number[]> => {
   const classes = counts.length
-  if (wanted === 'balanced')
-    return counts.some((count) => count > 0)
-      ? E.right(balanceWeights(counts))
-      : E.left(inputFailure('--class-weights balanced: no pixel of the training masks counts: leave it out, or label some'))
+  if (wanted === 'balanced') return E.right(balanceWeights(counts))
   if (wanted.length !== classes)
     return E.left(inputFailure(`--class-weights gives ${wanted.length} weights but the model has ${classes} classes: give one a class`))
   return wanted.some((weight) => weight > 0) ? E.right(wanted) : E.left(inputFailure('--class-weights are all 0: nothing would be learnt'))

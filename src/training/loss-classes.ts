@@ -56,10 +56,12 @@ export const countLossClasses = (graph: Graph, { training }: Split, names: reado
   const { nodes, input, model } = graph
   const loss = nodes.at(-1)!
   const kind = labelKind(training)
-  if ((kind === undefined || kind === 'class') && hasTarget(loss, 'values'))
+  if (hasTarget(loss, 'values') && kind !== 'class-set' && kind !== 'values')
     return E.left(
       inputFailure(
-        `the loss of ${model} compares numbers, and the images have a class each: leave that loss out, or give numbers, in columns value or class:NAME (docs/labels.md)`
+        kind === 'mask'
+          ? `the loss of ${model} compares numbers, and masks hold classes: leave that loss out`
+          : `the loss of ${model} compares numbers, and the images have a class each: leave that loss out, or give numbers, in columns value or class:NAME (docs/labels.md)`
       )
     )
   const [wanted, isThere] = requiredEnd(kind, loss, training)

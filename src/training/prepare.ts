@@ -143,18 +143,19 @@ const checkMeasure = ({ options: { bestBy, validateOn } }: TrainingRequest, { tr
 
 /** Refuses masks of which nothing could be learnt, or measured. */
 const checkCounted = ({ training, validation }: Split): E.Either<Failure, void> => {
-  const masks = [training, validation].map((dataset) => (dataset === undefined ? [] : listMasks(dataset)))
-  const [which] = ['training', 'validation'].filter((_, index) => {
-    const of = masks[index]!
-    return of.length > 0 && of.every((mask) => largestClass(mask) < 0)
-  })
-  if (which === undefined) return E.right(undefined)
-  const of = which === 'training' ? training : validation!
-  return E.left(
-    inputFailure(
-      `${of.examples[0]!.origin}: no pixel of the ${which} masks counts, nor lies in a polygon of a class: label some${which === 'training' ? '' : ', or leave out --validation'}`
-    )
-  )
+  for (const [name, dataset] of [
+    ['training', training],
+    ['validation', validation]
+  ] as const) {
+    const masks = dataset === undefined ? [] : listMasks(dataset)
+    if (masks.length > 0 && masks.every((mask) => largestClass(mask) < 0))
+      return E.left(
+        inputFailure(
+          `${dataset!.examples[0]!.origin}: no pixel of the ${name} masks counts, nor lies in a polygon of a class: label some${name === 'training' ? '' : ', or leave out --validation'}`
+        )
+      )
+  }
+  return E.right(undefined)
 }
 
 /** The size of the crop that a step sees of each image. */

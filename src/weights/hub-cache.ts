@@ -6,7 +6,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import * as E from 'fp-ts/Either'
 import { writeFileAtomic } from '../files/atomic-write'
-import { withExclusiveUse } from '../files/exclusive-use'
+import { type Waiting, withExclusiveUse } from '../files/exclusive-use'
 import { makeFolder } from '../files/make-folder'
 
 /** A file of a repository of models, at a branch, tag or commit. */
@@ -105,15 +105,10 @@ const lockPath = (file: HubFile, etag: string): string => join(hubCacheFolder(),
 
 /**
  * The place of a file in the cache, once its bytes are there: where they are not, `download` gets
- * those that lack, while nobody else does; `onWait` is told who does. Throws where what came is of
+ * those that lack, while nobody else does; `waiting` is told who does. Throws where what came is of
  * another size or sum.
  */
-export const cacheFile = async (
-  file: HubFile,
-  info: HubInfo,
-  download: Download,
-  waiting: { readonly onWait: (owner: string) => void; readonly signal?: AbortSignal | undefined }
-): Promise<string> => {
+export const cacheFile = async (file: HubFile, info: HubInfo, download: Download, waiting: Waiting): Promise<string> => {
   const { commit, etag } = info
   const folder = repositoryFolder(file)
   const blob = join(folder, 'blobs', etag)

@@ -6,6 +6,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
+import type { Waiting } from '../files/exclusive-use'
 import { type HubFile, cacheFile, hubCacheFolder, commitName, findCached, findToken } from './hub-cache'
 import { loadHub } from './load-hub'
 
@@ -62,18 +63,12 @@ const makeRefusal = ({ repository, revision }: HubFile, hasToken: boolean, throw
       }
 }
 
-/** Who is told whom a download waits for, and what ends it. */
-interface Downloading {
-  readonly onWait: (owner: string) => void
-  readonly signal?: AbortSignal | undefined
-}
-
 /** Asks the hub what the file is now, and downloads what the cache lacks. */
-const download = async (wanted: HubFile, { onWait, signal }: Downloading): Promise<E.Either<Refusal, string>> => {
+const download = async (wanted: HubFile, waiting: Waiting): Promise<E.Either<Refusal, string>> => {
   const accessToken = await findToken()
   let commit: string | undefined
   const asking: typeof fetch = async (url, options) => {
-    const response = await fetch(url, { ...options, ...(signal && { signal }) })
+    const response = await fetch(url, { ...options, ...(waiting.signal && { signal: waiting.signal }) })
     commit = response.headers.get('x-repo-commit') ?? commit
     return response
   }
@@ -95,9 +90,11 @@ const download = async (wanted: HubFile, { onWait, signal }: Downloading): Promi
           const blob = await downloadFile({ ...asked, downloadInfo })
           if (blob === null) throw new Error('it is gone from the hub')
           const rest = from === 0 ? blob : blob.slice(from)
-          await pipeline(Readable.fromWeb(rest.stream() as ReadableStream), createWriteStream(incomplete, { flags: 'a' }), { signal })
+          await pipeline(Readable.fromWeb(rest.stream() as ReadableStream), createWriteStream(incomplete, { flags: 'a' }), {
+            signal: waiting.signal
+          })
         },
-        { onWait, signal }
+        waiting
       )
     )
   } catch (thrown) {
