@@ -21,6 +21,7 @@ import { setupReads } from '../plans/setup-files'
 import { checkHeatMapModel } from '../predicting/heat-map'
 import { joinRanks } from '../ranks/join'
 import { type Ranks, agreeAfter } from '../ranks/ranks'
+import { checkPort } from '../reports/live'
 import { tap } from '../tasks/tap'
 import { printable } from '../text/printable'
 import type { Best, Validation } from '../training/best'
@@ -141,7 +142,7 @@ const listReplacedFiles = ({ save, best, perImage, report, trace }: DecodedTrain
 
 /**
  * Checks that results can be written where they are wanted: over nothing that is read, and nobody
- * else's.
+ * else's; and that the page can be served.
  */
 const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   pipe(
@@ -149,6 +150,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
     TE.chain((split) => checkWrittenFiles(options, split)),
     TE.chain(() => TE.traverseSeqArray(checkWrittenKind)(listClaimedOutputs(options))),
     TE.chain(() => TE.traverseSeqArray(checkCanWrite)(listReplacedFiles(options))),
+    TE.chain(() => (options.live === undefined ? TE.right(undefined) : checkPort(options.live))),
     TE.chain(() => (options.state === undefined ? TE.right(undefined) : makeStateFolder(options.state)))
   )
 

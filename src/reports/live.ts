@@ -21,6 +21,12 @@ const listen = (server: Server, port: number): Outcome<number> =>
     (thrown) => inputFailure(`--live ${port}: cannot be served (${errorReason(thrown)}); give another port, or 0 for any that is free`)
   )
 
+/** Sees that a page can be served on a port, before there is one. */
+export const checkPort = (port: number): Outcome<void> => {
+  const server = createServer()
+  return TE.map(() => void server.close())(listen(server, port))
+}
+
 /** A page that is served while something runs. */
 export interface LivePage {
   readonly url: string

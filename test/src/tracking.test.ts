@@ -273,6 +273,17 @@ const ask = (url: string, method = 'GET', headers: Readonly<Record<string, strin
     asked.on('error', reject).end()
   })
 
+test('a port that is taken is told before anything is planned', async () => {
+  const other = createServer()
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  const { port } = other.address() as AddressInfo
+  const onPlan = (): void => assert.unreachable('it was planned')
+  const { code, message } = await failureOf(train({ ...training(), live: port, onPlan }))
+  other.close()
+  assert.is(code, 'input')
+  assert.match(message, /^--live \d+: cannot be served \(.*EADDRINUSE.*\); give another port, or 0 for any that is free$/)
+})
+
 test('the report is served while a training runs, to this machine alone, and no longer', async () => {
   let url = ''
   const seen: (readonly [number, string])[] = []
