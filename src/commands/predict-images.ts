@@ -227,7 +227,7 @@ const listWantedImages = ({ image, data }: DecodedPredictOptions): Outcome<reado
   if (image !== undefined && data !== undefined) return TE.left(inputFailure('--image and --data both say what is predicted: give one'))
   if (data !== undefined) return listImages(data)
   return image === undefined
-    ? TE.left(inputFailure('--image is missing: give one, or with --data a folder of images or a CSV file of their paths'))
+    ? TE.left(inputFailure('image is missing: give one, or with --data a folder of images or a CSV file of their paths'))
     : TE.right([{ path: image, name: basename(image) }])
 }
 

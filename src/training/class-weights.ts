@@ -31,7 +31,7 @@ export const checkClassWeights = (wanted: ClassWeights | undefined, dataset: Dat
       )
 }
 
-/** Resolves the class weights of the loss, one a class, by the number of each, not all of them 0. */
+/** Resolves the class weights of the loss, one a class, by the number of each, not all 0. */
 export const resolveClassWeights = (wanted: ClassWeights, counts: readonly number[]): E.Either<Failure, readonly number[]> => {
   const classes = counts.length
   if (wanted === 'balanced') return E.right(balanceWeights(counts))

@@ -1,6 +1,5 @@
 import * as E from 'fp-ts/Either'
 import { type Failure, type Outcome, interruptedFailure, errorReason } from '../failure'
-import { ignoredLabel } from '../images/class-list'
 import { learningRate } from './learning-rate'
 import { present } from '../options/present'
 import { isPaceDue } from '../running/pace-notice'
@@ -8,6 +7,7 @@ import type { RunningNetwork } from '../running/running-network'
 import { failOnAllRanks, allGatherNumbers } from '../ranks/ranks'
 import { unlessAborted } from '../tasks/unless-aborted'
 import type { Batch, Batches } from './batches'
+import { countEmptyBatches } from './empty-batches'
 import { getMicroBatchShare } from './launched-mesh'
 import type { BestBy } from './best'
 import type { Tracker } from './tracker'
@@ -75,8 +75,8 @@ interface Update {
 /** Runs update after update. */
 interface Updates {
   readonly update: (step: number, rate: number) => Promise<E.Either<Failure, Update>>
-  /** The batches of this rank in which no pixel counted, of how many. */
-  readonly countEmpty: () => readonly [empty: number, ran: number]
+  /** What there is to say of batches of this rank in which no pixel counts. */
+  readonly noticeEmpty: (isLast: boolean) => string | undefined
   /** Tells whether a rank was asked to stop during the last update. */
   readonly isStopped: () => boolean
   /** Tells whether the device holds the weights and statistics of the last complete update. */
@@ -96,7 +96,7 @@ const createUpdates = (training: TrainingRun): Updates => {
   // Ranks end together: what each was asked is told to all in the end of a step.
   const signal = ranks === undefined ? options.signal : undefined
   let [isBetweenSteps, isStopped] = [true, false]
-  let [ran, empty] = [0, 0]
+  const emptyBatches = countEmptyBatches(options.annotated)
   /** What is read ahead, which is nothing before the first step. */
   let next: Promise<E.Either<Failure, Batch>> | undefined
   const inStep = network.exchangesInStep ? ranks : undefined
@@ -118,8 +118,7 @@ const createUpdates = (training: TrainingRun): Updates => {
     const { images, target } = batch.right
     network.io.view('target').set(target)
     weighted.right(index, network.io)
-    ran += 1
-    if (training.isOfPixels && countsNowhere(target)) empty += 1
+    if (training.isOfPixels) emptyBatches.see(target)
     isBetweenSteps = false
     next = microStep + every < steps * accumulate ? batches.load(microStep + every)() : undefined
     const nextImages = next?.then(
@@ -158,7 +157,12 @@ const createUpdates = (training: TrainingRun): Updates => {
     const gradientNorm = clipNorm === undefined ? undefined : network.updateIo?.view('gradientNorm')[0]
     return E.right({ loss, milliseconds: milliseconds + updated.right, gradientNorm })
   }
-  return { update, countEmpty: () => [empty, ran], isStopped: () => ranks !== undefined && isStopped, isBetweenSteps: () => isBetweenSteps }
+  return {
+    update,
+    noticeEmpty: emptyBatches.notice,
+    isStopped: () => ranks !== undefined && isStopped,
+    isBetweenSteps: () => isBetweenSteps
+  }
 }
 
 /** Validates, and keeps the weights where they are the best so far. */
@@ -224,24 +228,9 @@ const stopText = (record: TrainingRecord, bestBy: BestBy): string => {
   return `training stops after step ${record.loss.length}: the last ${best?.since} validations brought no better ${bestBy} than step ${best?.step}'s`
 }
 
-const countsNowhere = (labels: ArrayLike<number>): boolean => {
-  for (let place = 0; place < labels.length; place += 1) if (labels[place] !== ignoredLabel) return false
-  return true
-}
-
-/** Batches after which it is told that most teach nothing; in the end it is told of fewer. */
-const soonBatches = 8
-
-/** Says that crops lie where no pixel counts, whose loss is 0; undefined where few do. */
-const emptyNotice = ([empty, ran]: readonly [number, number], isLast: boolean, annotated: boolean): string | undefined => {
-  const tooMany = isLast ? 10 * empty > ran : ran === soonBatches && 2 * empty > ran
-  const remedy = annotated ? 'a larger --crop sees more of them' : '--annotated draws crops where some do'
-  return tooMany ? `in ${empty} of ${ran} batches no pixel counts, so that they teach nothing and their loss is 0: ${remedy}` : undefined
-}
-
 const runSteps = async (
   training: TrainingRun,
-  { update, isStopped, countEmpty }: Updates,
+  { update, isStopped, noticeEmpty }: Updates,
   record: GrowingRecord
 ): Promise<E.Either<Failure, number>> => {
   const { network, steps, metrics, tracker, request, images, pixels, epochs } = training
@@ -261,8 +250,8 @@ const runSteps = async (
     record.stepMs.push(milliseconds)
     record.learningRate.push(rate)
     const ran = record.stepMs.length - before
-    const noted = emptyNotice(countEmpty(), step + 1 === steps, request.options.annotated)
-    if (noted !== undefined) request.notify(noted)
+    const emptyNotice = noticeEmpty(step + 1 === steps)
+    if (emptyNotice !== undefined) request.notify(emptyNotice)
     const pace = isPaceDue(ran, steps - before) ? training.paceOf(record.stepMs.slice(before)) : undefined
     if (pace !== undefined) request.notify(pace)
     const measured = { loss, learningRate: rate, milliseconds, ...present({ gradientNorm }) }

@@ -149,7 +149,7 @@ test('what cannot be is refused in a sentence', async () => {
   for (const name of ['a.png', 'a.jpg']) writeFileSync(at(`alike/${name}`), readFileSync(at('images/a.png')))
   writeFileSync(at('twice.csv'), 'images/a.png\nimages/a.png\n')
   for (const [options, sentence] of [
-    [{ ...scoring }, /^--image is missing: give one, or with --data a folder of images or a CSV file of their paths$/],
+    [{ ...scoring }, /^image is missing: give one, or with --data a folder of images or a CSV file of their paths$/],
     [{ ...scoring, image: at('images/a.png'), data: at('images') }, /^--image and --data both say what is predicted: give one$/],
     [{ ...scoring, data: at('empty') }, /empty: has no images; give a folder of \.png, /],
     [{ ...scoring, data: at('gap.csv') }, /gap\.csv line 3: has no path of an image$/],
