@@ -2,7 +2,7 @@ import type { Outcome } from '../failure'
 import { interruption } from './interruption'
 import type { Planned } from '../plans/plan-network'
 import { printable, printableLines } from '../text/printable'
-import type { Watching } from '../plans/watching'
+import { throttle, type Watching } from '../plans/watching'
 
 /** The answer of a command, as data and in words. */
 export type CommandResult = Outcome<{
@@ -52,19 +52,9 @@ const saySearch: NonNullable<Watching['onSearch']> = ({ plans, segments }) => {
 /** Milliseconds between lines of a log, which a terminal has each second. */
 const betweenLogLines = 30_000
 
-/** The same now and then, for a log. */
-const logSearch = (): typeof saySearch => {
-  let saidAt = performance.now()
-  return (searched) => {
-    if (performance.now() - saidAt < betweenLogLines) return
-    saidAt = performance.now()
-    saySearch(searched)
-  }
-}
-
 /** Callbacks that tell people how far the search for a plan is. */
 const searchProgress = ({ quiet }: Words): Pick<Watching, 'onSearch'> =>
-  quiet ? {} : { onSearch: process.stderr.isTTY === true ? saySearch : logSearch() }
+  quiet ? {} : { onSearch: process.stderr.isTTY === true ? saySearch : throttle(betweenLogLines, saySearch) }
 
 /** Says on standard error what is about to happen, once for each network that is new here. */
 const saySample: NonNullable<Watching['onSample']> = (seconds) => {

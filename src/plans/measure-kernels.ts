@@ -152,6 +152,7 @@ const measureMissing = async (
   start: Profile,
   until: number
 ): Promise<E.Either<Failure, Pick<Measured, 'profile' | 'isComplete'>>> => {
+  const keep = howToKeep(isAnew)
   const refused = new Set<string>()
   let [profile, isComplete] = [start, true]
   for (const [missing, most] of rounds) {
@@ -170,10 +171,10 @@ const measureMissing = async (
       const { device } = found.right
       const kernels = found.right.kernels.filter((kernel) => !refused.has(keyOfKernel(kernel)))
       if (kernels.length === 0) break
-      const measured = await measureAll(meter, kernels, profile, { device, until, keep: howToKeep(isAnew), ...pickWatching(watching) })
+      const measured = await measureAll(meter, kernels, profile, { device, until, keep, ...pickWatching(watching) })
       profile = measured.profile
       isRoundComplete = measured.isComplete
-      const written = await howToKeep(isAnew)(profile)()
+      const written = await keep(profile)()
       if (measured.failure !== undefined) return E.left(measured.failure)
       if (E.isLeft(written)) return written
       measured.refused.forEach((kernel) => refused.add(keyOfKernel(kernel)))

@@ -22,15 +22,16 @@ export const pickWatching = ({ onKernel, onSample, onSearch, signal }: Watching)
 
 const secondMilliseconds = 1000
 
-/** What a search tells at every turn, told once a second, the first time after one. */
-export const throttleSearch = ({ onSearch }: Watching): Pick<PlanRequest, 'onSearch'> => {
-  if (onSearch === undefined) return {}
+/** Tells once in so many milliseconds, the first time after as many. */
+export const throttle = <A>(milliseconds: number, tell: (value: A) => void): ((value: A) => void) => {
   let toldAt = performance.now()
-  return {
-    onSearch: (searched) => {
-      if (performance.now() - toldAt < secondMilliseconds) return
-      toldAt = performance.now()
-      onSearch(searched)
-    }
+  return (value) => {
+    if (performance.now() - toldAt < milliseconds) return
+    toldAt = performance.now()
+    tell(value)
   }
 }
+
+/** What a search tells at every turn, told once a second. */
+export const throttleSearch = ({ onSearch }: Watching): Pick<PlanRequest, 'onSearch'> =>
+  onSearch === undefined ? {} : { onSearch: throttle(secondMilliseconds, onSearch) }

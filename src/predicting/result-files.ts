@@ -99,10 +99,9 @@ export const checkFormats = (wanted: Wanted, files: readonly string[]): E.Either
 /** Masks go to files, of a model that scores pixels alone; scores to a table, or nowhere. */
 export const checkKind = ({ out, isList, hasProbabilities }: Wanted, model: string, { of }: PredictedKind): E.Either<Failure, void> => {
   const table = out !== undefined && isTable(out)
-  const format = isList ? /\.(tiff?|png|geojson)$/i.exec(out ?? '')?.[0] : undefined
-  if (of === 'pixels' && format !== undefined)
+  if (of === 'pixels' && isList && out !== undefined && E.isRight(parseResultFormat(out)))
     return E.left(
-      inputFailure(`--out ${out}: with --data it is a folder of masks, whose formats --formats says: give a name without ${format}`)
+      inputFailure(`--out ${out}: with --data it is a folder of masks, whose formats --formats says: give a name without ${extname(out)}`)
     )
   if (of === 'pixels' && (out === undefined || table))
     return E.left(inputFailure(`${model} scores every pixel: give --out, ${isList ? 'a folder of masks' : '*.tif, *.png or *.geojson'}`))

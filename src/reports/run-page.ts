@@ -51,7 +51,7 @@ const cropPart =
   })
 
 /** The classes that pixels of crops have, as predictions write them. */
-const pixelClasses = (crops: readonly SeenCrop[], names: readonly string[]): Report['classes'] =>
+const classesOfPixels = (crops: readonly SeenCrop[], names: readonly string[]): Report['classes'] =>
   [...new Set(crops.flatMap(({ target = [], predicted = [] }) => [...target, ...predicted]))]
     .sort((a, b) => a - b)
     .map((label) => ({
@@ -137,7 +137,7 @@ export const runPage = (
       ...page.facts
     ],
     crops: crops.map(cropPart(classNames)),
-    classes: pixelClasses(crops, classNames),
+    classes: classesOfPixels(crops, classNames),
     charts: [
       ...(learned === undefined ? [] : learnedCharts(learned)),
       ...chart('Time of a step', 'ms', [...line('measured', overSteps(stepMs)), ...line('predicted', across(predicted), true)]),

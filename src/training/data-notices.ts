@@ -39,6 +39,8 @@ const labelNotices = (name: 'training' | 'validation', labels: readonly number[]
       ]
     : []
 
+const listFirst = (names: readonly string[]): string => `${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}`
+
 /** Folders of classes that no image is in: wrongly named, or still to be filled. */
 const classNotices = (names: readonly string[], labels: readonly number[]): readonly string[] => {
   const there = new Set(labels)
@@ -46,9 +48,7 @@ const classNotices = (names: readonly string[], labels: readonly number[]): read
   // Of one class alone more is said.
   return absent.length === 0 || there.size === 1
     ? []
-    : [
-        `no training image is of ${absent.length} of the ${names.length} classes (${absent.slice(0, 3).join(', ')}${absent.length > 3 ? ', …' : ''})`
-      ]
+    : [`no training image is of ${absent.length} of the ${names.length} classes (${listFirst(absent)})`]
 }
 
 /** Weights that would change a mean, of images that are validated. */
@@ -79,7 +79,7 @@ const namingNotices = ({ training, validation }: Split): readonly string[] => {
   const [named, numbered] = training.names === undefined ? ['--validation', '--data'] : ['--data', '--validation']
   const names = (training.names ?? validation.names!).map((name, index) => `${name} = ${index}`)
   return [
-    `${numbered} numbers its classes, and ${named} names them: ${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}; where the numbers mean others, give --class-names in their order`
+    `${numbered} numbers its classes, and ${named} names them: ${listFirst(names)}; where the numbers mean others, give --class-names in their order`
   ]
 }
 
