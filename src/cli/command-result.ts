@@ -24,11 +24,11 @@ export interface Words {
 export const say = (stream: NodeJS.WritableStream, text: string): void => void stream.write(`${printableLines(text)}\n`)
 
 /**
- * Returns where a given plan has earlier names or runs otherwise than it was made for, and what of
- * its device is a guess.
+ * Returns which options change nothing of the model, where a given plan has earlier names or runs
+ * otherwise than it was made for, and what of its device is a guess.
  */
-export const planNotes = ({ planNotice, change, guess }: Planned): readonly string[] =>
-  [planNotice, change, guess].filter((sentence) => sentence !== undefined)
+export const planNotes = ({ modelNotice, planNotice, change, guess }: Planned): readonly string[] =>
+  [modelNotice, planNotice, change, guess].filter((sentence) => sentence !== undefined)
 
 /** Says on standard error what there is to say of a plan. */
 export const sayPlanNotes = (planned: Planned): void => planNotes(planned).forEach(sayNotice)

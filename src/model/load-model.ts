@@ -22,13 +22,16 @@ const loadModule = (name: string): Outcome<Model> =>
     )
   )
 
+/** Whether a name is that of a built-in model. */
+export const isBuiltIn = (name: string): boolean => Object.hasOwn(builtIn, name)
+
 /**
  * A built-in name, or a TypeScript (or JavaScript) module whose default export is a model. A
  * TypeScript module is type-checked first, so that what the DSL's types refuse is the compiler's
  * sentence here.
  */
 export const loadModel = (name: string, options: HeadOptions): Outcome<Model> => {
-  const known = Object.hasOwn(builtIn, name) ? builtIn[name] : undefined
+  const known = isBuiltIn(name) ? builtIn[name] : undefined
   if (known !== undefined) return TE.right(known(options))
   if (/\.[cm]?[jt]s$/.test(name) && existsSync(name)) return loadModule(name)
   return TE.left(

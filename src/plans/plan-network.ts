@@ -34,6 +34,7 @@ import { meshOf } from './mesh'
 import { readNetwork } from './network-cache'
 import { describePlanChange } from './plan-file'
 import type { Setup } from './setup'
+import { present } from '../options/present'
 import type { Size } from '../options/sizes'
 import { throttleSearch, type Watching } from './watching'
 
@@ -64,6 +65,8 @@ export interface Planned {
   readonly predictedMilliseconds: (kernel: Kernel) => number
   /** A sentence on the file of a given plan, for people. */
   readonly planNotice?: string
+  /** A sentence for people on options that are for built-in models, beside another model. */
+  readonly modelNotice?: string
   /** A sentence for people where a given plan was made for something else than it runs as now. */
   readonly change?: string
   /**
@@ -292,7 +295,7 @@ export const planNetwork = (built: SetupGraph, watching: Watching = {}): E.Eithe
       verifiedMilliseconds,
       timeShares: timeShares(staged.program, device),
       predictedMilliseconds: device.milliseconds,
-      ...(setup.planNotice !== undefined && { planNotice: setup.planNotice }),
+      ...present({ planNotice: setup.planNotice, modelNotice: setup.modelNotice }),
       ...change,
       ...describeGuess(setup, staged)
     }))

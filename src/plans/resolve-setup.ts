@@ -5,12 +5,12 @@ import type { Model, PlanFile } from '../../dsl'
 import type { HeadOptions } from '../../models'
 import { type DevicePrecision, type NetworkRates, deviceFileName } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { loadModel } from '../model/load-model'
+import { isBuiltIn, loadModel } from '../model/load-model'
 import { withLoss } from '../model/model-loss'
 import { deviceNames, listDevices, isDeviceName } from '../options/devices'
 import { maxElements } from '../options/limits'
 import type { DecodedOptions } from '../options/option'
-import type { budgetOptions, measureOption, modelOptions, planningOptions } from '../option-tables/setup-options'
+import { type budgetOptions, type measureOption, modelOptions, type planningOptions } from '../option-tables/setup-options'
 import { alternatives } from '../text/alternatives'
 import { present } from '../options/present'
 import { listPrecisions } from './device'
@@ -55,6 +55,16 @@ const checkPrecision = (device: Setup['device'], precision: DevicePrecision | un
   return E.left(inputFailure(`--precision ${precision}: the ${name} computes in ${known.join(' or ')}; take --device ${others}`))
 }
 
+/** A sentence where options are given that only built-in models have. */
+const findUnused = ({ model, classes, head }: SetupChoices): string | undefined => {
+  if (typeof model === 'string' && isBuiltIn(model)) return undefined
+  const given = [...(classes === undefined ? [] : ['--classes']), ...(head === modelOptions.head.fallback ? [] : ['--head'])]
+  if (given.length === 0) return undefined
+  return given.length === 1
+    ? `${given[0]} is for built-in models: it changes nothing of this one`
+    : `${given.join(' and ')} are for built-in models: they change nothing of this one`
+}
+
 interface Parts {
   readonly model: Model
   readonly plan: PlanFile | undefined
@@ -81,7 +91,8 @@ const loadParts = (options: SetupChoices, knownClasses?: number): Outcome<Parts>
       const fields = {
         device,
         ...present({ precision, strategy, threads, exactKernels, measure, plan, budget, hostBudget, hostBandwidth, network, placement }),
-        ...present({ planPath: typeof options.plan === 'string' ? options.plan : undefined, planNotice: loaded.notice })
+        ...present({ planPath: typeof options.plan === 'string' ? options.plan : undefined, planNotice: loaded.notice }),
+        ...present({ modelNotice: findUnused(options) })
       }
       return { model, plan, fields }
     })

@@ -23,6 +23,8 @@ export interface Setup {
   readonly planPath?: string
   /** A sentence on the plan's file, for people. */
   readonly planNotice?: string
+  /** A sentence for people on options that are for built-in models, beside another model. */
+  readonly modelNotice?: string
   /** Unlimited where absent. */
   readonly budget?: Size
   /**

@@ -67,6 +67,20 @@ test('plan tells segments and figures, in data and in words', async () => {
   assert.match(stdout, /peak on the device/)
 })
 
+test('options that only built-in models have are told beside another model', async () => {
+  const noticeOf = async (...more: readonly string[]): Promise<string> => {
+    const { status, stderr } = await tilefold(['plan', typescriptModel, '--quiet', ...more])
+    assert.is(status, 0)
+    return stderr
+  }
+  assert.is(await noticeOf('--classes', '5'), '--classes is for built-in models: it changes nothing of this one.\n')
+  assert.is(
+    await noticeOf('--classes', '5', '--head', 'classic'),
+    '--classes and --head are for built-in models: they change nothing of this one.\n'
+  )
+  assert.is(await noticeOf(), '')
+})
+
 test('explain tells what binds, what more memory buys and what decisions cost, in data and in words', async () => {
   const wanted = ['explain', 'vgg11', '--input', '1x3x512x512', '--budget', '160MiB']
   const explanation = await json(...wanted)
