@@ -24,6 +24,7 @@ import { type Ranks, agreeAfter } from '../ranks/ranks'
 import { checkPort } from '../reports/live'
 import { tap } from '../tasks/tap'
 import { printable } from '../text/printable'
+import { checkTrackers } from '../tracking/with-trackers'
 import type { Best, Validation } from '../training/best'
 import { agreeOnOptions } from '../training/agree-on-options'
 import { checkWrittenFiles, listClaimedOutputs, outputPaths } from '../training/check-files'
@@ -142,7 +143,7 @@ const listReplacedFiles = ({ save, best, perImage, report, trace }: DecodedTrain
 
 /**
  * Checks that results can be written where they are wanted: over nothing that is read, and nobody
- * else's; and that the page can be served.
+ * else's; that the page can be served, and that MLflow answers.
  */
 const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   pipe(
@@ -151,6 +152,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
     TE.chain(() => TE.traverseSeqArray(checkWrittenKind)(listClaimedOutputs(options))),
     TE.chain(() => TE.traverseSeqArray(checkCanWrite)(listReplacedFiles(options))),
     TE.chain(() => (options.live === undefined ? TE.right(undefined) : checkPort(options.live))),
+    TE.chain(() => checkTrackers(options)),
     TE.chain(() => (options.state === undefined ? TE.right(undefined) : makeStateFolder(options.state)))
   )
 

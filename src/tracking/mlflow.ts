@@ -129,6 +129,9 @@ const findOrCreateExperiment = (call: Call): Outcome<string> =>
     )
   )
 
+/** Fails where no server answers as MLflow does; makes the experiment `tilefold` where it lacks. */
+export const checkMlflow = (url: string): Outcome<unknown> => findOrCreateExperiment(makeCall(parseServer(url)))
+
 /**
  * Begins a run of the experiment `tilefold` on an MLflow server, with the hyper-parameters. Fails
  * where the server does not answer; if it fails later, that is said once, and the training goes on.

@@ -3,6 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Failure, Outcome } from '../failure'
 import type { PreparedTraining } from '../training/prepare'
+import type { TrainingRequest } from '../training/request'
 import type { Ending, Tracker } from '../training/tracker'
 import type * as Mlflow from './mlflow'
 import type * as TensorBoard from './tensorboard'
@@ -21,6 +22,10 @@ const trackedRun = ({ request: { options, setup }, planned: { staged }, fingerpr
   },
   stepsBefore: state?.record.loss.length ?? 0
 })
+
+/** Refuses a server that does not answer, before anything is planned. */
+export const checkTrackers = ({ mlflow }: Pick<TrainingRequest['options'], 'mlflow'>): Outcome<unknown> =>
+  mlflow === undefined ? TE.right(undefined) : (require('./mlflow') as typeof Mlflow).checkMlflow(mlflow)
 
 /** Opens those that are asked for; where one fails, those before it are closed. */
 const openTrackers = (prepared: PreparedTraining): Outcome<readonly Tracker[]> => {

@@ -178,6 +178,8 @@ interface Called {
   readonly body: Record<string, unknown>
 }
 
+const experimentPath = 'experiments/get-by-name?experiment_name=tilefold'
+
 /** What of MLflow's interface a training calls, with answers as its documents have them. */
 const mlflowServer = async (fails: (path: string) => boolean = () => false) => {
   const called: Called[] = []
@@ -192,6 +194,7 @@ const mlflowServer = async (fails: (path: string) => boolean = () => false) => {
       called.push({ path, authorization: incoming.headers.authorization, body })
       const answers: Readonly<Record<string, object>> = {
         'experiments/create': { experiment_id: '7' },
+        ...(called.some(({ path }) => path === 'experiments/create') && { [experimentPath]: { experiment: { experiment_id: '7' } } }),
         'runs/create': { run: { info: { run_id: 'abc' } } },
         'runs/log-batch': {},
         'runs/update': {}
@@ -210,10 +213,11 @@ test('an MLflow server is told of parameters, metrics by step, and the end', asy
   const { loss } = await valueOf(train({ ...training(), mlflow: url }))
   close()
   assert.equal(
-    called.slice(0, 3).map(({ path }) => path),
-    ['experiments/get-by-name?experiment_name=tilefold', 'experiments/create', 'runs/create']
+    called.slice(0, 4).map(({ path }) => path),
+    [experimentPath, 'experiments/create', experimentPath, 'runs/create'],
+    'once before planning, to see that it answers, and once for the run'
   )
-  assert.is(called[2]!.body['experiment_id'], '7')
+  assert.is(called[3]!.body['experiment_id'], '7')
   const logged = called.filter(({ path }) => path === 'runs/log-batch')
   assert.ok(logged.every(({ body }) => body['run_id'] === 'abc'))
   const listed = <A>(name: string): readonly A[] => logged.flatMap(({ body }) => (body[name] as readonly A[] | undefined) ?? [])
@@ -251,8 +255,10 @@ test('a server that asks who is there is told what its own clients would tell', 
 })
 
 test('a server that is not there is refused at once; one that fails later is told of, and the training goes on', async () => {
-  const failure = await failureOf(train({ ...training(), mlflow: 'http://127.0.0.1:9' }))
+  let isPlanned = false
+  const failure = await failureOf(train({ ...training(), mlflow: 'http://127.0.0.1:9', onPlan: () => (isPlanned = true) }))
   assert.match(failure.message, /^--mlflow http:\/\/127\.0\.0\.1:9: /)
+  assert.not(isPlanned)
   let batches = 0
   const { url, close } = await mlflowServer((path) => path === 'runs/log-batch' && (batches += 1) > 1)
   const notices: string[] = []
