@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
-import { type PixelType, type Image, type ImageWindow, type ReadPixels, type Session, mapPixels } from '../../native'
+import { type PixelType, type Image, type ImageWindow, type ReadPixels, type Session, createKernelTimer, mapPixels } from '../../native'
 import { type Elements, asBytes, newElements, pixelBytes } from '../../src/images/samples'
 import type { Kernel } from '../../staging/kernels/kernels'
 import { channelBlock, layoutCode, type Layout } from '../../staging/kernels/layout'
@@ -285,6 +285,19 @@ test('what is no part of a file, or of another size than its image, is refused',
     () => assert.unreachable(),
     ({ message }: Error) => assert.match(message, /an image of 4x6x3 has 71 bytes instead of 72/)
   )
+})
+
+test('a load is timed in little memory, however large its image is', () => {
+  const timer = must(createKernelTimer({ device: 'cpu', precision: 'float32', threads: 1 }))
+  const [milliseconds] = must(
+    timer.milliseconds([
+      {
+        ...{ kind: 'loadImage', batch: 1, channels: 3, height: 2, width: 3, layout: layoutCode('plain') },
+        ...{ fullHeight: 2 ** 20, fullWidth: 2 ** 20, normalisation: [0, 1, 0, 1, 0, 1] }
+      }
+    ])
+  )
+  assert.type(milliseconds, 'number', String(milliseconds))
 })
 
 test('a quarter turn takes the right column to the top row', async () => {
