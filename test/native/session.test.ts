@@ -200,6 +200,45 @@ test('a worker that is terminated in a step ends with it, and its process lives 
   assert.equal([status, signal], [7, null], stderr)
 })
 
+/** What starts in a worker, by what it does. */
+const unending = {
+  'a section that never ends': `
+    const kernels = [copy(1)]
+    const session = must(open({ kernels, code: [loop('B', 2 ** 32, launch(0, arena(0), arena(8)))] }))
+    const images = []`,
+  'a section that waits for a window of an image': `
+    const loading = { kind: 'loadImage', batch: 1, channels: 1, height: 1, width: 1, layout: 0, fullHeight: 1, fullWidth: 1 }
+    const kernels = [{ ...loading, normalisation: [0, 1] }]
+    const code = [launch(0, stepIo(0), index(0), index(0), index(0))]
+    const session = must(open({ kernels, code, stepIoBytes: 8, input: [1, 1, 1, 1] }))
+    const pixels = { windowBytes: 1, tile: { height: 1, width: 1 }, readWindow: () => () => new Promise(() => undefined) }
+    const asItIs = { flipHorizontal: false, flipVertical: false, quarterTurns: 0 }
+    const images = [{ pixels, height: 1, width: 1, channels: 1, cropTop: 0, cropLeft: 0, ...asItIs }]`
+}
+
+for (const [name, section] of Object.entries(unending))
+  for (const end of ['await worker.terminate(); process.exit(7)', 'process.exit(7)'])
+    test(`a worker ends in ${name}, by ${end}`, () => {
+      const worker = `
+        const { must } = require('./test/must')
+        const { open, copy, loop, launch, arena, stepIo, index, parameters } = require('./test/native/program')
+        ${section}
+        void session.run('step', new ArrayBuffer(8), parameters, images)()
+        setTimeout(() => require('node:worker_threads').parentPort.postMessage('started'), 20)`
+      const script = `
+        const worker = new (require('node:worker_threads').Worker)(${JSON.stringify(worker)}, {
+          eval: true,
+          execArgv: ['-r', './test/transpile.js']
+        })
+        worker.once('message', async () => { ${end} })`
+      const { status, signal, stderr } = spawnSync(process.execPath, ['-e', script], {
+        cwd: join(__dirname, '..', '..'),
+        encoding: 'utf8',
+        timeout: 60_000
+      })
+      assert.equal([status, signal], [7, null], stderr)
+    })
+
 const collect = (): void => {
   setFlagsFromString('--expose-gc')
   ;(runInNewContext('gc') as () => void)()

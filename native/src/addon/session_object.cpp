@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "end_watch.hpp"
 #include "given_images.hpp"
 #include "mapped_buffer_object.hpp"
 #include "network_object.hpp"
@@ -36,7 +37,10 @@ class Run : public Napi::AsyncWorker {
       : Napi::AsyncWorker(env),
         deferred_(Napi::Promise::Deferred::New(env)),
         session_(std::move(session)),
-        images_(env, objectOf(info[2], "parameters")) {
+        images_(env, objectOf(info[2], "parameters")),
+        end_(env, [session = std::weak_ptr<Session>(session_)] {
+          if (const std::shared_ptr<Session> open = session.lock()) open->interrupt();
+        }) {
     if (!info[0].IsString()) throw Failure("the section is no string");
     section_ = info[0].As<Napi::String>().Utf8Value();
     if (const MappedBuffer* mapped = mappedBufferOf(info[1])) {
@@ -62,7 +66,7 @@ class Run : public Napi::AsyncWorker {
  protected:
   void Execute() override {
     try {
-      milliseconds_ = session_->run(section_, stepIo_, stepIoBytes_, step_);
+      milliseconds_ = session_->run(section_, stepIo_, stepIoBytes_, step_, [this] { end_.look(); });
     } catch (const std::exception&) {
       failed_ = currentFailure();
     }
@@ -82,6 +86,7 @@ class Run : public Napi::AsyncWorker {
   Napi::Promise::Deferred deferred_;
   std::shared_ptr<Session> session_;
   GivenImages images_;
+  EndWatch end_;
   Napi::ObjectReference buffer_;
   std::string section_;
   std::byte* stepIo_ = nullptr;

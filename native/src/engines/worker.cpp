@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <chrono>
 #include <system_error>
 #include <vector>
 
@@ -53,9 +54,11 @@ Worker::~Worker() {
   thread_.join();
 }
 
-void Worker::execute(const std::function<void()>& job) {
+void Worker::execute(const std::function<void()>& job, const std::function<void()>& meanwhile) {
   const std::lock_guard<std::mutex> turn(turn_);
-  start(job).get();
+  std::future<void> done = start(job);
+  while (done.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) meanwhile();
+  done.get();
 }
 
 std::future<void> Worker::start(const std::function<void()>& job) {

@@ -19,7 +19,8 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   // Runs `job` on the thread and waits for it; what it throws is thrown here. Callers take turns.
-  void execute(const std::function<void()>& job);
+  // `meanwhile` is called every tenth of a second until then, and throws nothing.
+  void execute(const std::function<void()>& job, const std::function<void()>& meanwhile = [] {});
   // The same without waiting. For a sole caller, who waits for the job before the next.
   std::future<void> start(const std::function<void()>& job);
 

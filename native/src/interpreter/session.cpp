@@ -37,7 +37,8 @@ void Session::interrupt() {
   for (const std::shared_ptr<ImageWindows>& windows : windows_) windows->end();
 }
 
-std::optional<double> Session::run(const std::string& name, std::byte* stepIo, std::size_t stepIoBytes, const StepParameters& step) {
+std::optional<double> Session::run(const std::string& name, std::byte* stepIo, std::size_t stepIoBytes, const StepParameters& step,
+                                   const std::function<void()>& meanwhile) {
   struct Idle {
     std::atomic<bool>& busy;
     ~Idle() { busy = false; }
@@ -48,7 +49,7 @@ std::optional<double> Session::run(const std::string& name, std::byte* stepIo, s
                   std::to_string(stepIoBytes));
   bool finished = false;
   const auto start = std::chrono::steady_clock::now();
-  worker_.execute([&] { finished = interpreter_->run(section, stepIo, step, progress_); });
+  worker_.execute([&] { finished = interpreter_->run(section, stepIo, step, progress_); }, meanwhile);
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   return finished ? std::optional<double>(elapsed.count()) : std::nullopt;
 }

@@ -2,6 +2,7 @@
 // JavaScript.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <mutex>
@@ -27,8 +28,9 @@ class Session {
   // interpreter's number of claim().
   void begin(std::vector<std::shared_ptr<ImageWindows>> windows = {}, std::uint64_t prepared = 0);
   // Milliseconds that the section took, or nothing when it was interrupted. Ends what begin()
-  // began. Throws Failure.
-  std::optional<double> run(const std::string& section, std::byte* stepIo, std::size_t stepIoBytes, const StepParameters& step);
+  // began. Throws Failure. `meanwhile`: as the worker's.
+  std::optional<double> run(const std::string& section, std::byte* stepIo, std::size_t stepIoBytes, const StepParameters& step,
+                            const std::function<void()>& meanwhile = [] {});
   // Any thread. As the interpreter's.
   void prepare(std::uint64_t number, const std::vector<Image>& images) { interpreter_->prepare(number, images); }
   // Any thread. The run ends before its next instruction.
