@@ -8,12 +8,13 @@ import type { Precision } from '../../staging/kernels/precision'
 import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from '../addon/addon'
 import { float64Array, promise } from '../addon/codecs'
 import { encodeProgram, type EncodedProgram } from './encode'
-import { decodeAnswer, type DeviceError } from '../addon/error'
+import { decodeAnswer, deviceError, type DeviceError } from '../addon/error'
 import type { Network, NetworkHandle } from '../network/network'
 import type { MappedStepIo } from '../system/disk-buffer'
 import { freePixels } from '../system/pixels'
 import { createPreparations } from './preparations'
-import { type Image, asGiven, pinPixels } from './image'
+import { type Image, asGiven, isRead, pinPixels } from './image'
+import { giveBackPlace, noPlaces, takePlace } from './reading-places'
 
 /**
  * Parameters that change from run to run. `step` counts from 0: steps in the section `step`,
@@ -147,34 +148,47 @@ const createSession = (native: NativeSession): Session => {
     const bytes = (answer: unknown): number => E.getOrElse(() => 0)(peakAnswer(answer))
     return closed ?? [bytes(native.measuredPeakBytes()), bytes(native.measuredHostPeakBytes())]
   }
+  let leaveQueue = (): void => undefined
   const interrupt = (): void => {
+    leaveQueue()
     native.interrupt()
   }
-  return {
-    // Starts at once rather than in a microtask, so that an interrupt right after it is not lost.
-    run: (section, stepIo, parameters, images) => async () => {
-      let refused: string | undefined
-      const given = images.map(asGiven((sentence) => (refused = sentence)))
-      const started = promiseAnswer(native.run(section, stepIo, { ...parameters, images: given, prepared: preparations.take(images) }))
-      const handedOver = images.flatMap(({ pixels, isHandedOver }) => (isHandedOver && pixels instanceof Uint8Array ? [pixels] : []))
-      // Not while they are prepared.
-      const free = async (): Promise<void> => {
-        if (handedOver.length > 0) await preparations.settle()
-        handedOver.forEach(freePixels)
-      }
-      if (E.isLeft(started)) {
-        await free()
-        return started
-      }
-      pin(stepIo, images)
-      // Node waits for its threads when it exits: end the run rather than hang.
-      interruptAtExit(interrupt)
-      const answer = runAnswer(await started.right)
-      forgetInterrupt(interrupt)
+  // Starts at once rather than in a microtask, so that an interrupt right after it is not lost.
+  const run: Session['run'] = (section, stepIo, parameters, images) => async () => {
+    let refused: string | undefined
+    const given = images.map(asGiven((sentence) => (refused = sentence)))
+    const started = promiseAnswer(native.run(section, stepIo, { ...parameters, images: given, prepared: preparations.take(images) }))
+    const handedOver = images.flatMap(({ pixels, isHandedOver }) => (isHandedOver && pixels instanceof Uint8Array ? [pixels] : []))
+    // Not while they are prepared.
+    const free = async (): Promise<void> => {
+      if (handedOver.length > 0) await preparations.settle()
+      handedOver.forEach(freePixels)
+    }
+    if (E.isLeft(started)) {
       await free()
-      // What the device was refused is no fault of the device's.
-      return E.mapLeft((error: DeviceError): DeviceError => (error.message === refused ? { ...error, code: 'image' } : error))(answer)
-    },
+      return started
+    }
+    pin(stepIo, images)
+    // Node waits for its threads when it exits: end the run rather than hang.
+    interruptAtExit(interrupt)
+    const answer = runAnswer(await started.right)
+    forgetInterrupt(interrupt)
+    await free()
+    // What the device was refused is no fault of the device's.
+    return E.mapLeft((error: DeviceError): DeviceError => (error.message === refused ? { ...error, code: 'image' } : error))(answer)
+  }
+  const runReading: Session['run'] = (section, stepIo, parameters, images) => async () => {
+    const why = noPlaces()
+    if (why !== undefined) return E.left(deviceError('device', why))
+    const place = takePlace((leave) => (leaveQueue = leave))
+    if (place !== true && !(await place)) return E.left(deviceError('interrupted', `section ${section} was interrupted before it began`))
+    const answer = await run(section, stepIo, parameters, images)()
+    giveBackPlace()
+    return answer
+  }
+  return {
+    run: (section, stepIo, parameters, images) =>
+      (images.some(({ pixels }) => isRead(pixels)) ? runReading : run)(section, stepIo, parameters, images),
     prepare: preparations.prepare,
     settle: preparations.settle,
     interrupt,

@@ -200,30 +200,39 @@ test('a worker that is terminated in a step ends with it, and its process lives 
   assert.equal([status, signal], [7, null], stderr)
 })
 
-/** What starts in a worker, by what it does. */
-const unending = {
-  'a section that never ends': `
-    const kernels = [copy(1)]
-    const session = must(open({ kernels, code: [loop('B', 2 ** 32, launch(0, arena(0), arena(8)))] }))
-    const images = []`,
-  'a section that waits for a window of an image': `
+/** What scripts of sections call. */
+const names = `
+    const { must } = require('./test/must')
+    const { open, copy, loop, launch, arena, stepIo, index, parameters } = require('./test/native/program')`
+
+/** A program that loads an image of one pixel, and sections of it that read that by a window. */
+const reading = `
     const loading = { kind: 'loadImage', batch: 1, channels: 1, height: 1, width: 1, layout: 0, fullHeight: 1, fullWidth: 1 }
     const kernels = [{ ...loading, normalisation: [0, 1] }]
     const code = [launch(0, stepIo(0), index(0), index(0), index(0))]
-    const session = must(open({ kernels, code, stepIoBytes: 8, input: [1, 1, 1, 1] }))
-    const pixels = { windowBytes: 1, tile: { height: 1, width: 1 }, readWindow: () => () => new Promise(() => undefined) }
     const asItIs = { flipHorizontal: false, flipVertical: false, quarterTurns: 0 }
-    const images = [{ pixels, height: 1, width: 1, channels: 1, cropTop: 0, cropLeft: 0, ...asItIs }]`
+    const openReading = () => must(open({ kernels, code, stepIoBytes: 8, input: [1, 1, 1, 1] }))
+    const runReading = (session, readWindow) => {
+      const pixels = { windowBytes: 1, tile: { height: 1, width: 1 }, readWindow }
+      return session.run('step', new ArrayBuffer(8), parameters, [
+        { pixels, height: 1, width: 1, channels: 1, cropTop: 0, cropLeft: 0, ...asItIs }
+      ])()
+    }
+    const never = () => () => new Promise(() => undefined)`
+
+/** What starts in a worker, by what it does. */
+const unending = {
+  'a section that never ends': `
+    const session = must(open({ kernels: [copy(1)], code: [loop('B', 2 ** 32, launch(0, arena(0), arena(8)))] }))
+    void session.run('step', new ArrayBuffer(0), parameters, [])()`,
+  'a section that waits for a window of an image': `${reading}
+    void runReading(openReading(), never)`
 }
 
 for (const [name, section] of Object.entries(unending))
   for (const end of ['await worker.terminate(); process.exit(7)', 'process.exit(7)'])
     test(`a worker ends in ${name}, by ${end}`, () => {
-      const worker = `
-        const { must } = require('./test/must')
-        const { open, copy, loop, launch, arena, stepIo, index, parameters } = require('./test/native/program')
-        ${section}
-        void session.run('step', new ArrayBuffer(8), parameters, images)()
+      const worker = `${names}${section}
         setTimeout(() => require('node:worker_threads').parentPort.postMessage('started'), 20)`
       const script = `
         const worker = new (require('node:worker_threads').Worker)(${JSON.stringify(worker)}, {
@@ -238,6 +247,47 @@ for (const [name, section] of Object.entries(unending))
       })
       assert.equal([status, signal], [7, null], stderr)
     })
+
+/** What a script of sections that read by windows says, in a process with so many threads in Node's pool. */
+const sayReading = (threads: string | undefined, script: string): string => {
+  const { UV_THREADPOOL_SIZE: _, ...environment } = process.env
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['-r', './test/transpile.js', '-e', `${names}${reading}\n${script}`], {
+    cwd: join(__dirname, '..', '..'),
+    encoding: 'utf8',
+    env: { ...environment, ...(threads !== undefined && { UV_THREADPOOL_SIZE: threads }) },
+    timeout: 60_000
+  })
+  assert.is(status, 0, stderr)
+  return stdout
+}
+
+test('more sections than Node has threads read files by windows', () => {
+  const script = `
+    const { readFile } = require('node:fs/promises')
+    const readWindow = () => async () => (await readFile('package.json'), { _tag: 'Right', right: Uint8Array.of(1) })
+    const sections = Array.from({ length: 9 }, () => runReading(openReading(), readWindow))
+    Promise.all(sections).then((answers) => console.log(answers.filter(({ _tag }) => _tag === 'Right').length))`
+  assert.is(sayReading(undefined, script), '9\n')
+  assert.is(sayReading('2', script), '9\n')
+})
+
+test('a section that waits until others have read is interrupted', () => {
+  const script = `
+    const sessions = [openReading(), openReading()]
+    const [first, second] = sessions.map((session) => runReading(session, never))
+    sessions[1].interrupt()
+    second.then(({ left }) => {
+      console.log(left.code, left.message)
+      sessions[0].interrupt()
+      first.then(() => runReading(sessions[1], () => async () => ({ _tag: 'Right', right: Uint8Array.of(1) })).then(({ _tag }) => console.log(_tag)))
+    })`
+  assert.is(sayReading('2', script), 'interrupted section step was interrupted before it began\nRight\n')
+})
+
+test('where Node has one thread alone, which would wait for itself, reading by windows is refused', () => {
+  const said = sayReading('1', `runReading(openReading(), never).then(({ left }) => console.log(left.message))`)
+  assert.match(said, /^UV_THREADPOOL_SIZE leaves one thread, but images are read while a section runs: set it to 2 or more/)
+})
 
 const collect = (): void => {
   setFlagsFromString('--expose-gc')
