@@ -248,13 +248,14 @@ for (const [name, section] of Object.entries(unending))
       assert.equal([status, signal], [7, null], stderr)
     })
 
-/** What a script of sections that read by windows says, in a process with so many threads in Node's pool. */
-const sayReading = (threads: string | undefined, script: string): string => {
-  const { UV_THREADPOOL_SIZE: _, ...environment } = process.env
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['-r', './test/transpile.js', '-e', `${names}${reading}\n${script}`], {
+/** What a script of sections that read by windows says, behind a line of bash that limits it. */
+const sayReading = (limits: string, script: string): string => {
+  const { UV_THREADPOOL_SIZE: _, ...env } = process.env
+  const node = [process.execPath, '-r', './test/transpile.js', '-e', `${names}${reading}\n${script}`]
+  const { status, stdout, stderr } = spawnSync('bash', ['-c', `${limits}; exec "$@"`, 'bash', ...node], {
     cwd: join(__dirname, '..', '..'),
     encoding: 'utf8',
-    env: { ...environment, ...(threads !== undefined && { UV_THREADPOOL_SIZE: threads }) },
+    env,
     timeout: 60_000
   })
   assert.is(status, 0, stderr)
@@ -267,8 +268,8 @@ test('more sections than Node has threads read files by windows', () => {
     const readWindow = () => async () => (await readFile('package.json'), { _tag: 'Right', right: Uint8Array.of(1) })
     const sections = Array.from({ length: 9 }, () => runReading(openReading(), readWindow))
     Promise.all(sections).then((answers) => console.log(answers.filter(({ _tag }) => _tag === 'Right').length))`
-  assert.is(sayReading(undefined, script), '9\n')
-  assert.is(sayReading('2', script), '9\n')
+  assert.is(sayReading('true', script), '9\n')
+  assert.is(sayReading('export UV_THREADPOOL_SIZE=2', script), '9\n')
 })
 
 test('a section that waits until others have read is interrupted', () => {
@@ -281,12 +282,22 @@ test('a section that waits until others have read is interrupted', () => {
       sessions[0].interrupt()
       first.then(() => runReading(sessions[1], () => async () => ({ _tag: 'Right', right: Uint8Array.of(1) })).then(({ _tag }) => console.log(_tag)))
     })`
-  assert.is(sayReading('2', script), 'interrupted section step was interrupted before it began\nRight\n')
+  assert.is(sayReading('export UV_THREADPOOL_SIZE=2', script), 'interrupted section step was interrupted before it began\nRight\n')
 })
 
 test('where Node has one thread alone, which would wait for itself, reading by windows is refused', () => {
-  const said = sayReading('1', `runReading(openReading(), never).then(({ left }) => console.log(left.message))`)
+  const said = sayReading('export UV_THREADPOOL_SIZE=1', `runReading(openReading(), never).then(({ left }) => console.log(left.message))`)
   assert.match(said, /^UV_THREADPOOL_SIZE leaves one thread, but images are read while a section runs: set it to 2 or more/)
+})
+
+test('a window that finds no memory fails its section, not the process', () => {
+  const script = `
+    const { readFileSync } = require('node:fs')
+    // Once, but not twice, as much as is left.
+    const left = () => 1024 * (4_000_000 - /VmSize:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1])
+    const readWindow = () => async () => ({ _tag: 'Right', right: new Uint8Array(Math.floor(0.6 * left())) })
+    runReading(openReading(), readWindow).then(({ left }) => console.log(left.message))`
+  assert.match(sayReading('ulimit -v 4000000', script), /^a window of an image finds no memory for its \d+ bytes\n$/)
 })
 
 const collect = (): void => {

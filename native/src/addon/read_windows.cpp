@@ -1,5 +1,6 @@
 #include "read_windows.hpp"
 
+#include <new>
 #include <string>
 
 #include "values.hpp"
@@ -11,7 +12,11 @@ void answer(const Napi::CallbackInfo& info, ImageWindows& windows) {
   const Napi::Value given = info[0];
   if (given.IsTypedArray() && given.As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array) {
     const auto pixels = given.As<Napi::Uint8Array>();
-    windows.give(pixels.Data(), pixels.ByteLength());
+    try {
+      windows.give(pixels.Data(), pixels.ByteLength());
+    } catch (const std::bad_alloc&) {
+      windows.refuse("a window of an image finds no memory for its " + std::to_string(pixels.ByteLength()) + " bytes");
+    }
   } else {
     windows.refuse(given.IsString() ? given.As<Napi::String>().Utf8Value() : "a window was answered with neither pixels nor a sentence");
   }
