@@ -182,9 +182,11 @@ const createSession = (native: NativeSession): Session => {
     if (why !== undefined) return E.left(deviceError('device', why))
     const place = takePlace((leave) => (leaveQueue = leave))
     if (place !== true && !(await place)) return E.left(deviceError('interrupted', `section ${section} was interrupted before it began`))
-    const answer = await run(section, stepIo, parameters, images)()
-    giveBackPlace()
-    return answer
+    try {
+      return await run(section, stepIo, parameters, images)()
+    } finally {
+      giveBackPlace()
+    }
   }
   return {
     run: (section, stepIo, parameters, images) =>
