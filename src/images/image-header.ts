@@ -163,19 +163,33 @@ const makeHeader = (path: string, { metadata, directories }: Found, reading: Rea
   )
 }
 
+const isCount = (value: number): boolean => Number.isInteger(value) && value > 0
+
+/** TIFF 6.0 keeps their number in two bytes. */
+const mostTiffChannels = 65_535
+
 /** What of a damaged header would else be read as nothing, for ever or not at all. */
 const checkDirectory = (
   path: string,
-  { height, width, tile, stripRows, hasPlaces }: Pick<TiffDirectory, 'height' | 'width' | 'tile' | 'stripRows' | 'hasPlaces'>
+  {
+    height,
+    width,
+    channels,
+    tile,
+    stripRows,
+    hasPlaces
+  }: Pick<TiffDirectory, 'height' | 'width' | 'channels' | 'tile' | 'stripRows' | 'hasPlaces'>
 ): E.Either<Failure, void> => {
-  const pieces = tile ?? { height: stripRows, width }
-  const fault = !(height > 0 && width > 0)
+  const pieces = tile ?? { height: Math.min(stripRows, height), width }
+  const fault = !(isCount(height) && isCount(width))
     ? `has ${width}x${height} pixels`
-    : !(pieces.height > 0 && pieces.width > 0)
-      ? `is stored in ${tile === undefined ? 'strips' : 'tiles'} of ${pieces.width}x${pieces.height} pixels`
-      : !hasPlaces
-        ? 'does not say where its pixels lie'
-        : undefined
+    : !(isCount(channels) && channels <= mostTiffChannels)
+      ? 'does not say how many channels it has'
+      : !(isCount(pieces.height) && isCount(pieces.width))
+        ? `is stored in ${tile === undefined ? 'strips' : 'tiles'} of ${pieces.width}x${pieces.height} pixels`
+        : !hasPlaces
+          ? 'does not say where its pixels lie'
+          : undefined
   return fault === undefined
     ? E.right(undefined)
     : E.left(inputFailure(`the image ${path} ${fault}: it is cut or damaged in its header, so store it anew or leave it out`))

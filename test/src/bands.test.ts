@@ -495,6 +495,12 @@ test('a damaged header is refused in a sentence', async () => {
     spoilEntry('damaged.tif', tag, change)
     assert.is((await failureOf(openImage(at('damaged.tif')))).message, `the image ${at('damaged.tif')} ${fault}: ${damaged}`)
   }
+  // A number of channels in four bytes, where two keep it.
+  write('damaged.tif', 'uint16', 3)
+  spoilEntry('damaged.tif', 277, { at: 2, value: 4 })
+  spoilEntry('damaged.tif', 277, { at: 8, value: 2 ** 32 - 1 })
+  const { message } = await failureOf(openImage(at('damaged.tif')))
+  assert.is(message, `the image ${at('damaged.tif')} does not say how many channels it has: ${damaged}`)
   // More values than a file, or a process, can hold.
   write('damaged.tif', 'uint16', 3)
   spoilEntry('damaged.tif', 259, { at: 2, value: 4 })
