@@ -131,13 +131,17 @@ export interface ProfiledModel extends DeviceModel {
   readonly sample: <K extends Kernel>(kernels: readonly K[]) => readonly K[]
 }
 
-/** Refuses fields of another version's kernels. */
+/** More along an axis than any kernel has: a model of its time goes through all of them. */
+const mostTaps = 2 ** 16
+
+/** Refuses fields of another version's kernels, and those of none. */
 export const isKernel = (kernel: Readonly<Record<string, unknown>>): kernel is Readonly<Record<string, unknown>> & Kernel => {
   const { kind, ...fields } = kernel
   const known = typeof kind === 'string' && Object.hasOwn(kernelTable, kind) ? getKernelRow(kind as KernelKind).fields : undefined
   const isField = ([field, type]: readonly [string, FieldType]): boolean => {
     const value = fields[field]
     if (type === 'numbers') return Array.isArray(value)
+    if ((field === 'kernelHeight' || field === 'kernelWidth') && !(Number(value) <= mostTaps)) return false
     return typeof value === 'number' && (type !== 'layout' || layouts[value] !== undefined)
   }
   return known !== undefined && Object.keys(known).length === Object.keys(fields).length && Object.entries(known).every(isField)

@@ -302,6 +302,17 @@ test('a damaged profile is a sentence that says what to do', async () => {
   }
 })
 
+test('a kernel of more taps than there can be is passed over, not gone through tap by tap', async () => {
+  const file = JSON.parse(readFileSync(first, 'utf8'))
+  const damaged = file.kernels.find(({ kernel }: { readonly kernel: { readonly kind: string } }) => kernel.kind === 'convolutionForward')
+  damaged.kernel.kernelHeight = 2 ** 53
+  const path = join(temporaryFolder(), 'taps.json')
+  writeFileSync(path, JSON.stringify(file))
+  const { status, stdout, stderr } = await run(['plan', ...setup, '--device', path])
+  assert.is(status, 0, stderr)
+  assert.ok(JSON.parse(stdout).timesFrom.measured < 1)
+})
+
 test('the reference device has no profile', async () => {
   const { status, stderr } = await tilefold(['profile', smallModel, '--device', 'reference'])
   assert.is(status, 2)
