@@ -116,6 +116,18 @@ for (const [what, size, of, sentence] of [
     'rank 1 has --lr 0.2 where rank 0 has 0.1: start all ranks with the same options, data and build'
   ],
   [
+    'crops of other sizes, before they are planned for',
+    2,
+    (rank: number) => options({ crop: rank === 1 ? [8, 8] : [16, 16] }),
+    'rank 1 has another --crop than rank 0: start all ranks with the same options, data and build'
+  ],
+  [
+    'another loss, before it is planned for',
+    2,
+    (rank: number) => options({ loss: rank === 1 ? 'focal' : 'cross-entropy' }),
+    'rank 1 has --loss focal where rank 0 has cross-entropy: start all ranks with the same options, data and build'
+  ],
+  [
     'data that differ',
     3,
     (rank: number) => options({ accumulate: 3, data: at(rank === 2 ? 'fewer' : 'images') }),
