@@ -37,6 +37,15 @@ const parseServer = (given: string): Server => {
   return { url: url.href.replace(/\/+$/, ''), headers: authorization === undefined ? {} : { authorization } }
 }
 
+const remedy = 'give the address of a server that answers'
+
+/** Why a call has no answer. */
+const unansweredReason = (path: string, thrown: unknown): string => {
+  if (!(thrown instanceof Error)) return errorReason(thrown)
+  if (thrown.name === 'TimeoutError') return `${path} was not answered within ${patienceMilliseconds / 1000} seconds; ${remedy}`
+  return thrown.cause instanceof Error ? `${errorReason(thrown.cause)}; ${remedy}` : errorReason(thrown)
+}
+
 /** Calls of MLflow's REST interface, version 2.0; each answer is decoded. */
 const makeCall = ({ url, headers }: Server): Call => {
   const failed = (reason: string): Failure => inputFailure(`--mlflow ${url}: ${reason}`)
@@ -58,12 +67,7 @@ const makeCall = ({ url, headers }: Server): Call => {
           if (!answer.ok) throw new Error(`${path} was answered with status ${answer.status}: ${text.slice(0, 200)}`)
           return JSON.parse(text === '' ? '{}' : text) as unknown
         },
-        (thrown) =>
-          failed(
-            thrown instanceof Error && thrown.cause instanceof Error
-              ? `${errorReason(thrown.cause)}; give the address of a server that answers`
-              : errorReason(thrown)
-          )
+        (thrown) => failed(unansweredReason(path, thrown))
       ),
       TE.chainEitherK((answer) =>
         pipe(

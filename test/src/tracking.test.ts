@@ -268,6 +268,19 @@ test('a server that is not there is refused at once; one that fails later is tol
   assert.is(notices.filter((sentence) => sentence.includes('MLflow is told no more')).length, 1)
 })
 
+test('a server that takes too long is named with what it was asked, and for how long', async () => {
+  const { fetch } = globalThis
+  globalThis.fetch = () => Promise.reject(new DOMException('The operation was aborted due to timeout', 'TimeoutError'))
+  try {
+    assert.is(
+      (await failureOf(train({ ...training(), mlflow: 'http://127.0.0.1:9' }))).message,
+      '--mlflow http://127.0.0.1:9: experiments/create was not answered within 10 seconds; give the address of a server that answers'
+    )
+  } finally {
+    globalThis.fetch = fetch
+  }
+})
+
 /** The status and the text of an answer to a request that a browser would send. */
 const ask = (url: string, method = 'GET', headers: Readonly<Record<string, string>> = {}): Promise<readonly [number, string]> =>
   new Promise((resolve, reject) => {
