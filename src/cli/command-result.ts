@@ -69,7 +69,7 @@ export const planningProgress = (words: Words): Pick<Watching, 'onKernel' | 'onS
  * What a command measures before it plans: where nothing is said a sample, unless the environment
  * refuses it.
  */
-export const resolveMeasure = ({ measure }: { readonly measure?: boolean | 'sample' }): boolean | 'sample' =>
+export const resolveMeasure = ({ measure }: { readonly measure?: boolean | 'sample' | undefined }): boolean | 'sample' =>
   measure ?? (process.env['TILEFOLD_NO_MEASURE'] ? false : 'sample')
 
 /**
@@ -112,7 +112,7 @@ export const withSentSignals =
   }
 
 /** Runs what only plans, and says how far it is; where it measures first, Ctrl-C stops that. */
-export const withMeasuring = <O extends Watching & { readonly measure?: boolean | 'sample' }>(
+export const withMeasuring = <O extends { readonly measure?: boolean | 'sample' | undefined }>(
   options: O,
   words: Words,
   use: (options: O) => CommandResult

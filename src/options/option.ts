@@ -117,7 +117,7 @@ type PresenceOf<O> = O extends OptionRow<infer _, infer _D, infer P> ? P : never
 export type OptionsOf<T> = {
   readonly [K in keyof T as PresenceOf<T[K]> extends 'required' ? K : never]: GivenOf<T[K]>
 } & {
-  readonly [K in keyof T as PresenceOf<T[K]> extends 'required' ? never : K]?: GivenOf<T[K]>
+  readonly [K in keyof T as PresenceOf<T[K]> extends 'required' ? never : K]?: GivenOf<T[K]> | undefined
 }
 
 /**
