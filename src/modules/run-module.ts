@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type * as Library from 'jiti'
 import { cacheText, readCachedText } from '../files/cached-text'
 
@@ -18,18 +20,30 @@ const keepTransformed = (library: Loader): Transform => {
   }
 }
 
-let loader: Loader | undefined
+const ownSettings = join(__dirname, '..', '..', 'tsconfig.json')
+
+/** The nearest tsconfig.json of the user's, by whose `paths` modules in TypeScript are found. */
+const findSettings = (path: string): string | false => {
+  const folder = dirname(path)
+  const settings = join(folder, 'tsconfig.json')
+  if (existsSync(settings)) return settings !== ownSettings && settings
+  return folder !== path && findSettings(folder)
+}
+
+const loaders = new Map<string | false, Loader>()
 
 /** Loaded at first use: built-in models need none. */
-const makeLoader = (): Loader => {
-  if (loader !== undefined) return loader
+const loaderFor = (tsconfigPaths: string | false): Loader => {
   const { createJiti } = require('jiti') as typeof Library
-  const options = { fsCache: false, interopDefault: false } as const
-  return (loader = createJiti(__filename, { ...options, transform: keepTransformed(createJiti(__filename, options)) }))
+  const options = { fsCache: false, interopDefault: false, tsconfigPaths } as const
+  const loader =
+    loaders.get(tsconfigPaths) ?? createJiti(__filename, { ...options, transform: keepTransformed(createJiti(__filename, options)) })
+  loaders.set(tsconfigPaths, loader)
+  return loader
 }
 
 /**
  * All that a module exports, once it has run: CommonJS or an ECMAScript module, in JavaScript or in
  * TypeScript, whose types are not checked here.
  */
-export const runModule = (path: string): Promise<unknown> => makeLoader().import(path)
+export const runModule = (path: string): Promise<unknown> => loaderFor(/\.[cm]?ts$/.test(path) && findSettings(path)).import(path)

@@ -50,6 +50,21 @@ test('a plan that lacks a field says which, and no types', async () => {
   assert.ok(sentence.length < 160, sentence)
 })
 
+test('what paths of tsconfig.json name is found when a module is checked and when it is run', async () => {
+  write(
+    'paths/tsconfig.json',
+    JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions: { paths: { '@/*': ['./nowhere/*', './parts/*'] } } })
+  )
+  write('paths/parts/width.ts', 'export const width = 8')
+  const model = write(
+    'paths/m.ts',
+    `import { width } from '@/width'
+export default { name: 'm', input: [1, 3, 32, 32], layers: [{ op: 'conv2d', args: { out: width, k: 3 } }, { op: 'relu', args: {} }] }
+`
+  )
+  assert.is(await said({ model }), 'right')
+})
+
 test('a project that turns strictness off is told so', async () => {
   write('loose/tsconfig.json', JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions: { strict: false } }))
   const model = write('loose/m.ts', network('conv2d({ out: 8, k: 3 }), globalAvgPool, linear({ out: 2 })'))
