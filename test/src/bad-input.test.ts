@@ -86,6 +86,7 @@ test.before(async () => {
   writeFileSync(at('unfinished.mjs'), 'export default {\n  name: }\n')
   writeFileSync(at('module.js'), `import { relu } from ${dsl.replace(/"$/, '/index.ts"')}\nexport default { name: 'm', layers: [relu] }\n`)
   writeFileSync(at('ends.js'), 'process.exit(0)\n')
+  writeFileSync(at('waits.mjs'), 'await new Promise(() => {})\nexport default {}\n')
   writeFileSync(at('ends-soon.js'), `setImmediate(() => process.exit(0))\nmodule.exports = require(${JSON.stringify(smallModel)})\n`)
 })
 
@@ -146,6 +147,12 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
     ['plan', at('ends-soon.js')],
     2,
     /^the process was ended before the command was done: a model .* is code/
+  ],
+  [
+    'a module that waits for nothing',
+    ['plan', at('waits.mjs')],
+    2,
+    /^the command can never be done: a model .* waits for what nothing brings/
   ],
   ['no input', ['plan', 'vgg16'], 2, /^vgg16 has no input of its own: give --input/],
   ['an input of three extents', ['plan', 'vgg16', '--input', '3x64x64'], 2, /^--input: "3x64x64" is not 4 whole numbers/],
@@ -316,6 +323,7 @@ const byThemselves: readonly string[] = [
   'a module that throws',
   'a module that ends the process',
   'a module that ends it later',
+  'a module that waits for nothing',
   'an option that is given twice',
   'a budget of 1 MiB',
   'a cut image',
