@@ -6,6 +6,7 @@ import { withoutRanks, type StepGraph } from './graph/step-graph'
 import type { LeastPlan } from './budget-errors'
 import { reducingRanks, stepsOfUpdate } from './graph/objective'
 import { inOrder, hoistPoolAboveRelu, sourceOrder, type Order } from './graph/order'
+import { leastShareComputed } from './graph/unread'
 import { createTimelines } from './lowering/cost/timeline'
 import type { Plan, PlanPlacement } from './plans/plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
@@ -75,14 +76,14 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
 }
 
 /**
- * Milliseconds of the fastest kernels, run once each in the better order, without a map or a
- * transfer: no plan in either of these orders takes less.
+ * Milliseconds of the fastest kernels, run once each in the better order, on what tiles compute at
+ * least, without a map or a transfer: no plan in either of these orders takes less.
  */
 const lowerBound = (written: StepGraph, device: DeviceModel): number => {
   const millisecondsIn = (order: Order): number => {
     const graph = inOrder(written, order)
     const [fastest] = withVariants(createVariants(graph, device), wholeGraph(graph))
-    return lower(written, { order, segments: fastest!, overlapReduction: true }, device).milliseconds()
+    return leastShareComputed(graph) * lower(written, { order, segments: fastest!, overlapReduction: true }, device).milliseconds()
   }
   const orders = new Map([hoistPoolAboveRelu, sourceOrder].map((orderOf) => orderOf(written)).map((order) => [order.join(), order]))
   return Math.min(...[...orders.values()].map(millisecondsIn))

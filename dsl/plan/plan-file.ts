@@ -17,7 +17,7 @@ export interface PlanFigures {
   readonly stepMilliseconds?: number
   /**
    * Milliseconds that a step takes at least, in any plan: its kernels run once each, whole, in the
-   * better order.
+   * better order, but for what tiles may leave out since nothing reads it.
    */
   readonly lowerBoundMilliseconds?: number
   /**

@@ -13,7 +13,8 @@ const cells = ({ strategy, budgetBytes, feasible, ...row }: CompareRow): readonl
   strategy,
   formatBytes(budgetBytes),
   feasible ? orNone(row.predictedStepMs, formatMilliseconds) : 'does not fit',
-  row.predictedStepMs === null || row.lowerBoundMs === null ? '' : (row.predictedStepMs / row.lowerBoundMs).toFixed(2),
+  // Of a device whose times round to nothing there is no share of the bound.
+  row.predictedStepMs === null || !row.lowerBoundMs ? '' : (row.predictedStepMs / row.lowerBoundMs).toFixed(2),
   orNone(row.peakDeviceBytes, formatBytes),
   orNone(row.peakHostBytes, formatBytes),
   orNone(row.movedBytes, formatBytes),

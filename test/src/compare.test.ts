@@ -1,5 +1,5 @@
 /** `compare` beside what each strategy plans by itself. */
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -9,6 +9,7 @@ import { root } from './command-line'
 import { compiledCommand } from './compiled-command'
 import { failureOf, valueOf } from './outcome'
 import small from './small-model'
+import { temporaryFolder } from './temporary-folder'
 
 const { runInTurn: run, smallModel } = compiledCommand()
 
@@ -56,6 +57,16 @@ test('a described device has no more than its memory, whatever the budget, and a
     ]
   )
   assert.equal({ ...rows[2], budgetBytes: 0 }, { ...rows[3], budgetBytes: 0 })
+})
+
+test('of a device whose times round to nothing no share of the bound is shown', async () => {
+  const rates = { flopsPerSecond: { float32: 1e24, float64: 1e24 }, bytesPerSecond: 1e24, launchSeconds: 0 }
+  const sheet = { ...JSON.parse(readFileSync(join(root, 'devices', 'v100-16gb.json'), 'utf8')), ...rates }
+  const path = join(temporaryFolder(), 'fast.json')
+  writeFileSync(path, JSON.stringify(sheet))
+  const { status, stdout } = await run(['compare', smallModel, '--device', path, '--budgets', '100%', '--strategies', 'plain'])
+  assert.is(status, 0)
+  assert.match(stdout, /plain +│[^│]+│ 0\.00 ms +│ +│/)
 })
 
 test('an interrupt is heard between rows', async () => {

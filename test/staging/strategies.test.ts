@@ -3,6 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
   adaptiveAvgPool2d,
+  avgPool2d,
   batchNorm,
   checkpoint,
   conv2d,
@@ -75,6 +76,21 @@ test('no plan takes less than what is said of all, in whichever order its kernel
   for (const strategy of ['plain', 'sft'] as const) {
     const { predicted } = staged(request(convolutions, image, { strategy, device: rectifiesLargeFaster }))
     assert.ok(predicted.stepMilliseconds >= predicted.lowerBoundMilliseconds, strategy)
+  }
+})
+
+test('no plan takes less than what is said of all where strides pass over what tiles leave out', () => {
+  const gaps = [avgPool2d({ k: 1, s: 8 }), resize({ mode: 'nearest', size: [8, 8] }), conv2d({ out: 8, k: 1, s: 4 })]
+  for (const gap of gaps) {
+    const layers = [conv2d({ out: 16, k: 3, p: 1 }), relu, gap, globalAvgPool, linear({ out: 2 })]
+    for (const strategy of ['plain', 'sft', 'sft-offload', 'auto'] as const)
+      for (const fractionOfPlain of [0.7, 1]) {
+        const found = stage(request(layers, [1, 3, 64, 64], { strategy, budget: { fractionOfPlain }, hostBudget: { bytes: 1e9 } }))
+        if (isLeft(found)) continue
+        const { stepMilliseconds, lowerBoundMilliseconds, haloOverhead } = found.right.predicted
+        assert.ok(stepMilliseconds >= lowerBoundMilliseconds, `${gap.op}, ${strategy}: ${stepMilliseconds} < ${lowerBoundMilliseconds}`)
+        if (strategy === 'sft-offload' && fractionOfPlain < 1) assert.ok(haloOverhead < -0.5, 'tiles leave nothing out')
+      }
   }
 })
 
