@@ -166,7 +166,7 @@ const computeCost = (timeOf: (segment: Segment) => SegmentTime, isLast: boolean,
   const tiled = tileCount(segment.grid) > 1 ? time({}) : again
   const repeating = rematerialize === undefined ? 0 : time({ rematerialize }).all - tiled.all
   // Whole, a kernel by Winograd may transform the weights itself that tiles have a kernel for.
-  const tiles = Math.min(tiled.ofTiles - again.ofTiles, Math.max(0, tiled.all - again.all))
+  const tiles = Math.max(0, Math.min(tiled.ofTiles - again.ofTiles, tiled.all - again.all))
   const saving = segment.prefetch === true ? tiled.all - time({ prefetch: true }).all : 0
   return {
     segment,

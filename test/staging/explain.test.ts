@@ -18,6 +18,7 @@ import { lazy } from '../../staging/memoize'
 import { propertyRuns } from '../property-runs'
 import { must } from '../must'
 import { convolutions } from './convolutions'
+import { withRandomLoss } from './random-losses'
 import { drawsOf, netKind, randomNet } from './random-nets'
 
 const common = {
@@ -132,6 +133,22 @@ test("a decision's cost is what the simulator says of the plan with it and with 
     // What an op reads in bands is a part of what makes it.
     { ...propertyRuns(100), examples: [[1354488768, 'sft-offload', 1, 0.3]] }
   )
+})
+
+test('what only tiles copy takes no less than nothing, where the whole copies what bands do not', () => {
+  const draw = drawsOf(14033691)
+  // The kind, which is known.
+  draw(0, 1)
+  const { segments } = explained({
+    ...withRandomLoss(draw, randomNet(draw, 'graph')),
+    device: { ...common.device, linkBytesPerSecond: { toDevice: 1e9, toHost: 5e8 } },
+    objective: { ...common.objective, accumulate: 2 },
+    source: { kind: 'float' },
+    strategy: 'sft-offload',
+    budget: { fractionOfPlain: 0.6 }
+  })
+  assert.ok(segments.some(({ segment, haloMilliseconds }) => segment.hostTensors !== undefined && haloMilliseconds > 0))
+  for (const { tileMilliseconds } of segments) assert.ok(tileMilliseconds >= 0, `${tileMilliseconds} ms`)
 })
 
 test('a budget that nothing fits is refused as in staging', () => {
