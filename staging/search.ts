@@ -6,7 +6,8 @@ import { withoutRanks, type StepGraph } from './graph/step-graph'
 import type { LeastPlan } from './budget-errors'
 import { reducingRanks, stepsOfUpdate } from './graph/objective'
 import { inOrder, hoistPoolAboveRelu, sourceOrder, type Order } from './graph/order'
-import { leastShareComputed } from './graph/unread'
+import { untiled } from './graph/span'
+import { leastSharesComputed } from './graph/unread'
 import { createTimelines } from './lowering/cost/timeline'
 import type { Plan, PlanPlacement } from './plans/plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
@@ -75,6 +76,17 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
   }
 }
 
+/** Milliseconds of what ops compute of whole tensors at most that tiles leave out. */
+const leftOutInTiles = (graph: StepGraph, device: DeviceModel): number => {
+  const estimate = lazy(() => segmentEstimator(graph, device))
+  const nanoseconds = leastSharesComputed(graph).reduce((sum, share, from) => {
+    if (share === 1) return sum
+    const alone = estimate()({ from, to: from + 1, grid: untiled, recompute: false, reorder: 'once' })
+    return sum + (1 - share) * alone!.nanoseconds()
+  }, 0)
+  return (stepsOfUpdate(graph.objective) * nanoseconds) / 1e6
+}
+
 /**
  * Milliseconds of the fastest kernels, run once each in the better order, on what tiles compute at
  * least, without a map or a transfer: no plan in either of these orders takes less.
@@ -83,7 +95,7 @@ const lowerBound = (written: StepGraph, device: DeviceModel): number => {
   const millisecondsIn = (order: Order): number => {
     const graph = inOrder(written, order)
     const [fastest] = withVariants(createVariants(graph, device), wholeGraph(graph))
-    return leastShareComputed(graph) * lower(written, { order, segments: fastest!, overlapReduction: true }, device).milliseconds()
+    return lower(written, { order, segments: fastest!, overlapReduction: true }, device).milliseconds() - leftOutInTiles(graph, device)
   }
   const orders = new Map([hoistPoolAboveRelu, sourceOrder].map((orderOf) => orderOf(written)).map((order) => [order.join(), order]))
   return Math.min(...[...orders.values()].map(millisecondsIn))

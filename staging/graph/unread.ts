@@ -1,7 +1,7 @@
 import { inputInterval, type AxisAccess } from './axis-access'
 import { axisIndex, type Graph, type Node } from './graph'
 
-const axes = ['H', 'W'] as const
+type ImageAxis = 'H' | 'W'
 
 /** Whether neighbouring outputs may leave something between them that neither reads. */
 const leavesGaps = (access: AxisAccess): boolean =>
@@ -9,9 +9,8 @@ const leavesGaps = (access: AxisAccess): boolean =>
     ? access.stride > access.dilation * (access.kernel - 1) + 1
     : access.kind === 'resize' && access.inExtent > access.outExtent
 
-/** The share that outputs read, one by one, of what all of them span along an axis. */
-const shareRead = ({ access, input, output }: Node, axis: (typeof axes)[number]): number => {
-  if (!leavesGaps(access[axis])) return 1
+/** How much outputs read one by one along an axis, over what all of them span. */
+const readApart = ({ access, input, output }: Node, axis: ImageAxis): number => {
   const [inExtent, outExtent] = [input[axisIndex[axis]], output[axisIndex[axis]]]
   const countRead = (from: number, to: number): number => {
     const { interval } = inputInterval(access[axis], { from, to }, inExtent)
@@ -19,16 +18,28 @@ const shareRead = ({ access, input, output }: Node, axis: (typeof axes)[number])
   }
   let all = 0
   for (let at = 0; at < outExtent; at++) all += countRead(at, at + 1)
-  return Math.min(1, all / countRead(0, outExtent))
+  return all / countRead(0, outExtent)
+}
+
+/** Of each op, the least share of its output along an axis that tiles compute, by its readers. */
+const sharesAlong = ({ nodes, readers }: Graph, axis: ImageAxis): readonly number[] => {
+  const shares: number[] = []
+  const readBy = (reader: number): number => {
+    const [node, share] = [nodes[reader]!, shares[reader]!]
+    return share === 1 && !leavesGaps(node.access[axis]) ? 1 : share * readApart(node, axis)
+  }
+  for (let position = nodes.length - 1; position >= 0; position--) {
+    const positions = readers[position + 1]!
+    shares[position] = positions.length === 0 ? 1 : Math.min(1, Math.max(...positions.map(readBy)))
+  }
+  return shares
 }
 
 /**
- * A share of what layers compute that no tiles fall below: those of one pixel leave out all that
- * strides pass over, which the whole computes. 1 where strides pass over nothing.
+ * Of each op, a share of what it computes of its whole output that no tiles fall below: those of
+ * one pixel leave out all that strides pass over. 1 where nothing is passed over.
  */
-export const leastShareComputed = ({ nodes, readers }: Graph): number =>
-  readers
-    .slice(1)
-    .flatMap((positions) => axes.map((axis) => Math.max(...positions.map((position) => shareRead(nodes[position]!, axis)))))
-    .filter((share) => share >= 0)
-    .reduce((product, share) => product * share, 1)
+export const leastSharesComputed = (graph: Graph): readonly number[] => {
+  const [rows, columns] = [sharesAlong(graph, 'H'), sharesAlong(graph, 'W')]
+  return rows.map((share, position) => share * columns[position]!)
+}

@@ -94,6 +94,14 @@ test('no plan takes less than what is said of all where strides pass over what t
   }
 })
 
+test('what is said of all plans counts what tiles leave out of the layers before a stride alone', () => {
+  const before = [conv2d({ out: 16, k: 3, p: 1 }), relu, conv2d({ out: 16, k: 3, p: 1 }), relu]
+  const { stepMilliseconds, lowerBoundMilliseconds } = staged(
+    request([...before, conv2d({ out: 8, k: 1, s: 2 }), globalAvgPool, linear({ out: 2 })], [1, 3, 64, 64])
+  ).predicted
+  assert.ok(lowerBoundMilliseconds < 0.8 * stepMilliseconds && lowerBoundMilliseconds > 0.3 * stepMilliseconds)
+})
+
 test('sft pools before it rectifies, and needs less for it; a checkpoint between the two keeps them as written', () => {
   const order = (layers: readonly AnyLayer[]): readonly number[] => staged(request(layers, image)).plan.order
   assert.equal(order(convolutions), [0, 1, 2, 4, 3, 5, 6, 7, 8, 9])
