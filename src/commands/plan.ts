@@ -107,6 +107,6 @@ export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunct
  * Plans a training step, or the forward pass of `predict`, and runs no step: how it is cut into
  * segments and tiles, and what it will cost, in bytes and milliseconds. Fails with code `budget`
  * where nothing fits (with the smallest budget that would do), `input` where an option or the model
- * is wrong, `interrupted` (by `signal`, while it measures).
+ * is wrong, `interrupted` (by `signal`, before it plans or while it measures).
  */
 export const plan = (options: PlanOptions): Outcome<PlanReport> => pipe(makePlan(options), TE.map(planReport))

@@ -29,7 +29,7 @@ import {
 } from '../../staging'
 import { loadDeviceModel } from './device'
 import { type TimeShares, timeShares } from './program-statistics'
-import type { Failure } from '../failure'
+import { type Failure, interrupted } from '../failure'
 import { meshOf } from './mesh'
 import { readNetwork } from './network-cache'
 import { describePlanChange } from './plan-file'
@@ -220,14 +220,15 @@ interface Request extends PlanRequest {
 
 /**
  * Returns the request to staging for a setup's graph: its device as it was measured, or as `known`,
- * and its limits; who watches is told of the search. Fails where its plan is not one for its graph.
+ * and its limits; who watches is told of the search. Fails where its plan is not one for its graph,
+ * and where it was stopped before.
  */
 export const planRequest = (
   { setup, objective, source, graph }: SetupGraph,
   { known, ...watching }: Watching & { readonly known?: ProfiledModel } = {}
 ): E.Either<Failure, Request> =>
   pipe(
-    E.Do,
+    watching.signal?.aborted ? E.left(interrupted) : E.Do,
     E.bind('device', () =>
       pipe(
         known === undefined ? loadDeviceModel(setup) : E.right(known),

@@ -482,6 +482,12 @@ test('a callback that throws ends the run with a sentence that names it, and wha
   )
 })
 
+test('a signal that was aborted before stops what plans, too', async () => {
+  const [model, signal] = [small, AbortSignal.abort()] as const
+  for (const answer of [plan({ model, signal }), explain({ model, signal }), compare({ model, budgets: ['50%'], signal })])
+    assert.is((await failureOf(answer)).code, 'interrupted')
+})
+
 test('one signal may stop many runs, and of many at once nothing is warned', async () => {
   const warnings: Error[] = []
   const listen = (warning: Error): void => void warnings.push(warning)
