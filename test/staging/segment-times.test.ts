@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, globalAvgPool, leakyRelu, maxPool2d, meanSquaredError, type AnyLayer } from '../../dsl'
+import { conv2d, globalAvgPool, leakyRelu, maxPool2d, meanSquaredError, relu, sigmoid, type AnyLayer } from '../../dsl'
 import { buildGraph, type Segment } from '../../staging'
 import type { Source } from '../../staging/graph/step-graph'
 import { tileCount } from '../../staging/graph/span'
@@ -73,6 +73,30 @@ test('a segment that is timed by its tiles takes what all of its launches take',
   assert.ok(
     Math.min(tiled, byWinograd, sliced, loading) > 20,
     `${tiled} tiled, ${byWinograd} by Winograd, ${sliced} in slices, ${loading} that load are few`
+  )
+})
+
+test('segments that end alike, wherever they begin and end, take what all of their launches take', () => {
+  const alike = [conv2d({ out: 8, k: 3, p: 1 }), conv2d({ out: 8, k: 3, p: 1 }), relu, leakyRelu({ slope: 0.5 }), sigmoid]
+  fc.assert(
+    fc.property(fc.nat({ max: 2 ** 31 - 1 }), (seed) => {
+      const draw = drawsOf(seed)
+      const layers = [conv2d({ out: 8, k: 3, p: 1 }), ...Array.from({ length: 7 }, () => alike[draw(0, 4)]!)]
+      const graph = createStepGraph(
+        must(buildGraph({ name: 'alike', layers: [...layers, meanSquaredError] }, [1, 3, 60, 60])),
+        objectives[0]!,
+        image
+      )
+      const device = winogradDevice('float32')
+      const [estimate, timer] = [segmentEstimator(graph, device), segmentTimer(graph, device)]
+      const grid = { B: 1, H: draw(1, 4), W: draw(2, 4) }
+      for (let to = 1; to <= layers.length; to++)
+        for (let from = 0; from < to; from++) {
+          const segment: Segment = { from, to, grid, recompute: true, reorder: draw(0, 1) === 1 ? 'once' : 'each-tile' }
+          assert.is(estimate(segment)!.nanoseconds(), timer(segment).nanoseconds(), JSON.stringify(segment))
+        }
+    }),
+    propertyRuns(40, 40)
   )
 })
 

@@ -21,10 +21,13 @@ export interface Recorded {
 }
 
 /**
- * What ops take in tiles that are alike for them, whatever the grid: by pass, direction and how
- * convolutions run; then by place, and by how the tile lies there.
+ * What an op takes in tiles that are alike for it, whatever the grid: by its place, and by pass,
+ * direction and how convolutions run; then by how the tile lies there.
  */
-export type KnownOps = (key: string) => readonly Map<number, OpTimes>[]
+export type KnownOps = (place: number, key: string) => Map<number, OpTimes>
+
+/** By place. */
+type KnownTimes = readonly Map<number, OpTimes>[]
 
 /** Whether weights are reordered once for all tiles of a segment, or in each. */
 export type Reorder = Segment['reorder']
@@ -127,8 +130,8 @@ export const recordTiles = (
     return way === 'sliced' && !isSliced('forward', place) && !isSliced('backward', place) ? 'winograd' : way
   }
   /** By place; what decides of weights tells apart only ops that have any. */
-  const opsWith = (pass: string, reorder: Reorder): ReturnType<KnownOps> =>
-    Array.from({ length: count }, (_, place) => known([wayAt(place), owners.has(place) ? reorder : '', pass].join())[place]!)
+  const opsWith = (pass: string, reorder: Reorder): KnownTimes =>
+    Array.from({ length: count }, (_, place) => known(place, [wayAt(place), owners.has(place) ? reorder : '', pass].join()))
   const opsOf = memoize(
     (pass: string) => pass,
     (pass) => opsWith(pass, reorder)
@@ -156,7 +159,7 @@ export const recordTiles = (
     const shapes = tileShapes(shapesOf, segment, runs)
     const passes = tile.directions.map((direction) => ({ direction, found: opsOf(`${tile.mode} ${direction}`) }))
     if (reorder === 'once') passes.forEach(({ direction }) => shareCopies(`${tile.mode} ${direction}`, direction, shapes))
-    const isUnknown = (found: ReturnType<KnownOps>) => (place: number) => !found[place]!.has(shapes[place]!)
+    const isUnknown = (found: KnownTimes) => (place: number) => !found[place]!.has(shapes[place]!)
     const unknown = passes.map(({ direction, found }) => ({ direction, found, places: [...shapes.keys()].filter(isUnknown(found)) }))
     const unknownCount = unknown.reduce((sum, one) => sum + one.places.length, 0)
     into(ops.own)

@@ -4,7 +4,10 @@ import type { Span } from '../../graph/span'
 import type { StepGraph } from '../../graph/step-graph'
 import type { TileRun } from '../../graph/tiling'
 
-/** By place in a span, a number for how a run along an axis lies there. */
+/**
+ * By place in a span, a number for how a run along an axis lies there: the same for ops as far from
+ * the ends of spans that see it alike.
+ */
 export type RunShapes = (span: Span, axis: number, run: TileRun) => readonly number[]
 
 /** More than there are ways in which runs along an axis lie for an op. */
@@ -14,11 +17,11 @@ const extent = ({ from, to }: Interval): number => to - from
 
 /** How a run along an axis lies for each op of a span: what its launches depend on, as numbers. */
 export const createShapes = ({ nodes }: StepGraph): RunShapes => {
-  /** By axis and place, as they are compared. */
+  /** By axis and place from the end of a span, as they are compared. */
   const numbers = new Map<number, Map<string, number>>()
   const known = new WeakMap<TileRun, readonly number[]>()
-  const numberOf = (axis: number, index: number, key: string): number => {
-    const place = 3 * index + axis
+  const numberOf = (axis: number, fromEnd: number, key: string): number => {
+    const place = 3 * fromEnd + axis
     const own = numbers.get(place) ?? new Map<string, number>()
     numbers.set(place, own)
     const number = own.get(key) ?? own.size
@@ -40,7 +43,7 @@ export const createShapes = ({ nodes }: StepGraph): RunShapes => {
       for (const input of inputs) parts.push(extent(held.get(input)!), ...placeIn(input, readInterval(reading, input)))
       // Along the batch what a tile holds may be seen where it begins.
       if (axis === 0) for (const one of [tensor, ...inputs]) parts.push(held.get(one)!.from, advances.get(one)!)
-      return numberOf(axis, index, parts.join())
+      return numberOf(axis, to - from - index, parts.join())
     })
     known.set(run, shapes)
     return shapes

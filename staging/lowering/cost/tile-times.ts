@@ -1,8 +1,12 @@
 import { simulateTimedCode } from '../../devices/simulate'
+import { liveTensors } from '../../graph/boundary-tensors'
+import type { Span } from '../../graph/span'
+import type { StepGraph } from '../../graph/step-graph'
 import type { SegmentTiling } from '../../graph/tiling'
-import { lazy, memoize } from '../../memoize'
+import { lazy, memoize, memoizeByNumber } from '../../memoize'
 import type { Segment } from '../../plans/plan'
 import type { ModelScope } from '../scope/scope'
+import { mayEndWhole } from '../tile/pass'
 import type { OpTimes, Times } from './launch-times'
 import {
   type KnownOps,
@@ -91,6 +95,23 @@ const createTimer = (timed: TimedSegment, known: KnownOps, shapesOf: RunShapes):
 }
 
 /**
+ * Where the part of a segment begins that decides an op's launches in a tile: at the last place but
+ * one before the op where one tensor alone goes on, whatever makes that tensor.
+ */
+const decidingStarts = (graph: StepGraph): ((span: Span, position: number) => number) => {
+  const isCut = [...graph.nodes.keys()].map((position) => liveTensors(graph, position).every((tensor) => tensor === position))
+  const cutBefore = (from: number, position: number): number => {
+    let cut = position
+    while (cut > from && !isCut[cut]) cut--
+    return cut
+  }
+  return ({ from }, position) => {
+    const cut = cutBefore(from, position)
+    return cut === from ? from : cutBefore(from, cut - 1)
+  }
+}
+
+/**
  * Times tiled segments of whole tensors, exactly as all of their launches would take: each
  * segment's are gone through once or twice, however its weights are read and its images loaded.
  */
@@ -98,25 +119,27 @@ export const tiledSegmentTimer = (scope: ModelScope): ((segment: Segment, tiling
   const structuralId = structuralIds(scope)
   const timers = new Map<string, Timer>()
   const shapesOf = createShapes(scope.graph)
-  const knownOps = memoize(
-    ({ key }: { readonly key: string; readonly places: number }) => key,
-    ({ places }): KnownOps =>
-      memoize(
-        (key) => key,
-        () => Array.from({ length: places }, () => new Map<number, OpTimes>())
-      )
+  const decidingStart = decidingStarts(scope.graph)
+  const timesOf = memoize(
+    (key: string) => key,
+    () => new Map<number, OpTimes>()
   )
+  /** An op's launches, but for its tile, are decided by some ops before it and all after it. */
+  const knownOps = (segment: Segment): KnownOps => {
+    const { from, to, grid, recompute, workspace, rematerialize, normaliseOnLoad = [] } = segment
+    const all = [recompute, workspace, rematerialize, mayEndWhole(scope, segment), grid.B > 1, grid.H > 1, grid.W > 1]
+    const alike = memoizeByNumber((start) => {
+      const onLoad = normaliseOnLoad.filter((position) => position >= start).map((position) => position - start)
+      return [structuralId({ from: start, to }), onLoad, ...all].join(';')
+    })
+    return (place, key) => timesOf([alike(decidingStart(segment, from + place)), to - from - place, key].join(';'))
+  }
   return (segment, tiling) => {
     const { from, grid, recompute, workspace, rematerialize, normaliseOnLoad = [] } = segment
     const onLoad = normaliseOnLoad.map((position) => position - from)
-    const alike = [structuralId(segment), recompute, workspace, rematerialize, onLoad]
-    const key = [...alike, grid.B, grid.H, grid.W].join(';')
+    const key = [structuralId(segment), recompute, workspace, rematerialize, onLoad, grid.B, grid.H, grid.W].join(';')
     let timer = timers.get(key)
-    if (timer === undefined) {
-      const isSplit = [grid.B > 1, grid.H > 1, grid.W > 1]
-      const ops = knownOps({ key: [...alike, ...isSplit].join(';'), places: segment.to - segment.from })
-      timers.set(key, (timer = createTimer(createTimedSegment(scope, segment, tiling), ops, shapesOf)))
-    }
+    if (timer === undefined) timers.set(key, (timer = createTimer(createTimedSegment(scope, segment, tiling), knownOps(segment), shapesOf)))
     return timer(segment)
   }
 }
