@@ -2,6 +2,7 @@
 // process, against ranks on the reference device; and the sentence of each call that fails.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -78,6 +79,7 @@ struct Options {
   std::int64_t mostMilliseconds = 0;
   int refusesGraphs = -1;             // a rank whose kernels cannot be captured
   int missing = -1;                   // a rank that does not come
+  int leaving = -1;                   // a rank that comes to two steps, and no more
   std::chrono::milliseconds ends{0};  // after which all runs are to end
 };
 
@@ -91,6 +93,10 @@ Outcome runRank(std::shared_ptr<Network> ranks, Device& device, const Options& o
       return outcome;
     }
     for (int step = 0; step < steps && outcome.isWhole; ++step) {
+      if (options.leaving == ranks->rank() && step == 2) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(std::max<std::int64_t>(4 * options.mostMilliseconds, 1000)));
+        return outcome;
+      }
       Numbers stepIo(2 * mostRanks);
       for (int i = 0; i < mostRanks; ++i) stepIo[static_cast<std::size_t>(i)] = 1.0 / (1 + i + 10 * ranks->rank() + 100 * step);
       Progress progress;
@@ -226,6 +232,12 @@ void whoWaitsForTooLongEnds() {
   options.missing = 1;
   options.ends = std::chrono::milliseconds(50);
   expect(!run(2, true, options)[0].isWhole, "a run that was to end was whole");
+  // Where the others are in the midst of a step.
+  options = {};
+  options.mostMilliseconds = 300;
+  options.leaving = 1;
+  const std::string sentence = run(2, true, options)[0].sentence;
+  expect(sentence.find("rank 0: NCCL: an exchange has not ended in 1 second: another rank hangs") == 0, "a rank that left gave: " + sentence);
 }
 
 void librariesAreRefused(const fs::path& folder) {

@@ -31,6 +31,7 @@ class CudaEngines : public Engines {
         stepIo_(pinnedMemory<std::byte>(spaces.stepIoBytes, "pinning memory for what is handed in and out")),
         input_(spaces.images),
         fault_(deviceMemory<Fault>(1, "taking memory for faults")),
+        readFault_(pinnedMemory<Fault>(1, "pinning memory for faults")),
         found_(deviceMemory<unsigned long long>(1, "taking memory for the arena's peak")) {
     if (linkBytesPerSecond != 0) throw Failure("the link of an NVIDIA GPU cannot be slowed down: leave its rate out");
     for (const Engine engine : {Engine::toDevice, Engine::toHost}) of(streams_, engine) = makeStream();
@@ -176,7 +177,7 @@ class CudaEngines : public Engines {
     recording_->hasRun = recording_->hasRun || whole;
     if (whole && recording_->executable) check(cudaGraphLaunch(recording_->executable.get(), context_.compute), "launching a graph");
     capturing_ = false;
-    check(cudaMemcpyAsync(&readFault_, fault_.get(), sizeof(Fault), cudaMemcpyDeviceToHost, context_.compute), "reading the faults");
+    check(cudaMemcpyAsync(readFault_.get(), fault_.get(), sizeof(Fault), cudaMemcpyDeviceToHost, context_.compute), "reading the faults");
     timer_.end(context_.compute);
     if (!ranks_.wait(context_.compute, *progress_)) {
       settle();
@@ -184,7 +185,7 @@ class CudaEngines : public Engines {
     }
     timer_.read();
     copyOnHost(given_, stepIo_.get(), stepIoBytes_);
-    if (readFault_.kind != static_cast<std::int32_t>(FaultKind::none)) throw Failure(sentence(readFault_));
+    if (readFault_->kind != static_cast<std::int32_t>(FaultKind::none)) throw Failure(sentence(*readFault_));
     return whole;
   }
 
@@ -269,7 +270,8 @@ class CudaEngines : public Engines {
   PinnedMemory<std::byte> hostPool_, stepIo_;
   StepInput input_;
   DeviceMemory<Fault> fault_;
-  Fault readFault_{};  // of the latest section; the copy may outlive a wait that fails
+  // Of the latest section. A copy to memory that is not pinned would itself wait, and watch no rank.
+  PinnedMemory<Fault> readFault_;
   DeviceMemory<unsigned long long> found_;
   PerEngine<Stream> streams_;  // of the copy engines; compute's is the context's
   RankLink ranks_;

@@ -59,7 +59,7 @@ int streams = 0, launched = 0, kernels = 0;
 int capability[]{9, 0};  // major, minor
 Queues pending;
 std::map<std::thread::id, std::shared_ptr<Capture>> captures;  // by the thread that captures
-std::map<const std::byte*, std::size_t> deviceMemory;
+std::map<const std::byte*, std::size_t> deviceMemory, pinnedMemory;
 std::size_t deviceBytesTaken = 0;
 std::string complaint;  // of work that failed
 thread_local cudaError_t lastError = cudaSuccess;
@@ -184,13 +184,15 @@ cudaError_t endCapture(Capture& capture, cudaGraph_t* graph) {
   return cudaSuccess;
 }
 
-bool onDevice(const void* address, std::size_t bytes) {
+bool isWithin(const std::map<const std::byte*, std::size_t>& memory, const void* address, std::size_t bytes) {
   const auto* first = static_cast<const std::byte*>(address);
-  auto next = deviceMemory.upper_bound(first);
-  if (next == deviceMemory.begin()) return false;
+  auto next = memory.upper_bound(first);
+  if (next == memory.begin()) return false;
   --next;
   return first + bytes <= next->first + next->second;
 }
+
+bool onDevice(const void* address, std::size_t bytes) { return isWithin(deviceMemory, address, bytes); }
 
 bool rightWay(const void* to, std::size_t toBytes, const void* from, std::size_t fromBytes, cudaMemcpyKind kind) {
   return onDevice(to, toBytes) == (kind != cudaMemcpyDeviceToHost) && onDevice(from, fromBytes) == (kind != cudaMemcpyHostToDevice);
@@ -340,11 +342,14 @@ cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
   if (forbidden()) return answer(cudaErrorStreamCaptureUnsupported);
   if (bytes > deviceBytes) return answer(cudaErrorMemoryAllocation);
   *memory = takeGuarded(bytes);
-  return *memory == nullptr ? answer(cudaErrorMemoryAllocation) : cudaSuccess;
+  if (*memory == nullptr) return answer(cudaErrorMemoryAllocation);
+  pinnedMemory[static_cast<const std::byte*>(*memory)] = bytes;
+  return cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* memory) {
   const Lock lock(access);
   const cudaError_t status = waitUntil([] { return empty(pending); });
+  pinnedMemory.erase(static_cast<const std::byte*>(memory));
   giveBackGuarded(memory);
   return status;
 }
@@ -353,7 +358,10 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   const Lock lock(access);
   if (bytes == 0) return cudaSuccess;
   if (!rightWay(to, bytes, from, bytes, kind)) return answer(cudaErrorInvalidValue);
-  return push(stream, {[=] { std::memcpy(to, from, bytes); }, nullptr, nullptr});
+  const cudaError_t status = push(stream, {[=] { std::memcpy(to, from, bytes); }, nullptr, nullptr});
+  // To memory that is not pinned a GPU may wait for its stream, so here it always does.
+  if (status != cudaSuccess || kind != cudaMemcpyDeviceToHost || isWithin(pinnedMemory, to, bytes)) return status;
+  return waitUntil([stream] { return pending[stream->number].empty(); }, stream);
 }
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t toStride, const void* from, std::size_t fromStride, std::size_t bytes,
                               std::size_t rows, cudaMemcpyKind kind, cudaStream_t stream) {
