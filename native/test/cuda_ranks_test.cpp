@@ -232,6 +232,13 @@ void whoWaitsForTooLongEnds() {
   options.missing = 1;
   options.ends = std::chrono::milliseconds(50);
   expect(!run(2, true, options)[0].isWhole, "a run that was to end was whole");
+  // The same where ranks already connect, of which one fails.
+  with("TILEFOLD_EMULATED_NCCL", "ncclCommInitRankConfig=3@1", [] {
+    Options connecting;
+    connecting.ends = std::chrono::milliseconds(200);
+    const Outcome found = run(2, true, connecting)[0];
+    expect(!found.isWhole && found.sentence.empty(), "a run that was to end while ranks connect gave: " + found.sentence);
+  });
   // Where the others are in the midst of a step.
   options = {};
   options.mostMilliseconds = 300;

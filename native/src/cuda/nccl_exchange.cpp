@@ -26,10 +26,13 @@ std::string versionText(int version) {
 
 class NcclExchange : public RankExchange {
  public:
-  NcclExchange(Network& network, const nccl::Api& api, const nccl::UniqueId& id, const Progress& progress) : network_(network), api_(api) {
+  NcclExchange(Network& network, const nccl::Api& api) : network_(network), api_(api) {}
+
+  // Before all else. False when the run ended first.
+  bool connect(const nccl::UniqueId& id, const Progress& progress) {
     nccl::Config config;
     const nccl::Result result = api_.ncclCommInitRankConfig(&communicator_, network_.size(), id, network_.rank(), &config);
-    await(result, "ncclCommInitRankConfig", progress);
+    return await(result, "ncclCommInitRankConfig", progress);
   }
 
   // What was queued has ended: graphs of it, and the stream, may be gone. All results are there:
@@ -172,7 +175,9 @@ void check(const nccl::Api& api, nccl::Result result, const char* call, int rank
 }
 
 std::unique_ptr<RankExchange> makeNcclExchange(Network& network, const nccl::Api& api, const nccl::UniqueId& id, const Progress& progress) {
-  return std::make_unique<NcclExchange>(network, api, id, progress);
+  auto exchange = std::make_unique<NcclExchange>(network, api);
+  if (!exchange->connect(id, progress)) return nullptr;
+  return exchange;
 }
 
 }  // namespace tilefold::cuda

@@ -15,7 +15,7 @@ nccl::Api openNccl();
 // Throws Failure, which names the rank and the call, unless it succeeded or has begun.
 void check(const nccl::Api& api, nccl::Result result, const char* call, int rank, nccl::Communicator communicator = nullptr);
 
-// Waits for all ranks to come. Throws Failure.
+// Waits for all ranks to come. Null when the run ended first. Throws Failure.
 std::unique_ptr<RankExchange> makeNcclExchange(Network& network, const nccl::Api& api, const nccl::UniqueId& id, const Progress& progress);
 
 }  // namespace tilefold::cuda
