@@ -2,7 +2,6 @@
 // process, against ranks on the reference device; and the sentence of each call that fails.
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -38,18 +37,20 @@ constexpr double compute = 0, network = 3, copyBox = static_cast<double>(static_
 constexpr int mostRanks = 4, steps = 4;
 // So many gather by doubling.
 constexpr int manyRanks = 16;
+constexpr double page = 1 << 21;
 
 Numbers at(double base) { return {base, 0, 0, 0}; }
 Numbers in(double base) { return Numbers{2} + at(base); }
 Numbers arena(double base) { return Numbers{1} + at(base); }
 Numbers launch(double kernel, const Numbers& from, const Numbers& to) { return Numbers{1, kernel, 2} + from + to; }
-Numbers onNetwork(double event, const Numbers& code) {
-  return Numbers{4, compute, event, 5, network, event} + code + Numbers{4, network, event + 1, 5, compute, event + 1};
+Numbers onNetwork(double event, const Numbers& code, const Numbers& meanwhile = {}) {
+  return Numbers{4, compute, event, 5, network, event} + code + meanwhile + Numbers{4, network, event + 1, 5, compute, event + 1};
 }
 
 // mostRanks numbers go in, a number to each rank; what comes is sent on in a ring, and a rank's own
 // slice of it is added. Of many ranks the first number goes to all, and those of the last come out.
-EncodedProgram program(int ranks, int rank) {
+// With pages, one is mapped and let go while all send to all, and nothing else is exchanged.
+EncodedProgram program(int ranks, int rank, bool hasPages) {
   const double n = ranks, next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
   const Numbers toAll = Numbers{9, n, 1, 8, 8, 8} + at(0) + at(64);
   const Numbers ring{10, n, 1, 1, next, 8 * n, 64, before, 8 * n, 128};
@@ -62,9 +63,15 @@ EncodedProgram program(int ranks, int rank) {
   encoded.input = {1, 1, 1, 1};
   encoded.kernels = Numbers{copyBox, 1, 1, 1, mostRanks, 0, 0, 0, 0, 0, 0, 0, 0} + Numbers{copyBox, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0};
   encoded.workspaces = Numbers(2, 0x1p46);
-  const Numbers code = ranks <= mostRanks ? first + onNetwork(0, toAll) + onNetwork(2, ring) + own + launch(1, arena(192), arena(128)) +
-                                                launch(0, arena(128), in(8 * mostRanks))
-                                          : first + onNetwork(0, gather) + launch(0, arena(64 + 8 * (n - mostRanks)), in(8 * mostRanks));
+  Numbers code = ranks <= mostRanks ? first + onNetwork(0, toAll) + onNetwork(2, ring) + own + launch(1, arena(192), arena(128)) +
+                                          launch(0, arena(128), in(8 * mostRanks))
+                                    : first + onNetwork(0, gather) + launch(0, arena(64 + 8 * (n - mostRanks)), in(8 * mostRanks));
+  if (hasPages) {
+    encoded.pageBytes = encoded.residentBytes = page;
+    encoded.arenaBytes = encoded.peakBytes = encoded.addressBytes = 2 * page;
+    const Numbers mapAndUnmap{7, page, page, page, 8, page, page};
+    code = first + onNetwork(0, toAll, mapAndUnmap) + launch(0, arena(64), in(8 * mostRanks));
+  }
   encoded.sections = {{"step", code, 16 * mostRanks}};
   return encoded;
 }
@@ -80,6 +87,7 @@ struct Options {
   int refusesGraphs = -1;             // a rank whose kernels cannot be captured
   int missing = -1;                   // a rank that does not come
   int leaving = -1;                   // a rank that comes to two steps, and no more
+  bool hasPages = false;
   std::chrono::milliseconds ends{0};  // after which all runs are to end
 };
 
@@ -87,14 +95,14 @@ Outcome runRank(std::shared_ptr<Network> ranks, Device& device, const Options& o
   Outcome outcome;
   try {
     ranks->limitWaits(options.mostMilliseconds);
-    Interpreter interpreter(decodeProgram(program(ranks->size(), ranks->rank()), device), device, 0, {}, ranks);
+    Interpreter interpreter(decodeProgram(program(ranks->size(), ranks->rank(), options.hasPages), device), device, 0, {}, ranks);
     if (options.missing == ranks->rank()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(4 * options.mostMilliseconds));
       return outcome;
     }
     for (int step = 0; step < steps && outcome.isWhole; ++step) {
       if (options.leaving == ranks->rank() && step == 2) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(std::max<std::int64_t>(4 * options.mostMilliseconds, 1000)));
+        std::this_thread::sleep_for(std::chrono::milliseconds(4 * options.mostMilliseconds));
         return outcome;
       }
       Numbers stepIo(2 * mostRanks);
@@ -235,16 +243,23 @@ void whoWaitsForTooLongEnds() {
   // The same where ranks already connect, of which one fails.
   with("TILEFOLD_EMULATED_NCCL", "ncclCommInitRankConfig=3@1", [] {
     Options connecting;
-    connecting.ends = std::chrono::milliseconds(200);
+    connecting.ends = std::chrono::milliseconds(1000);
     const Outcome found = run(2, true, connecting)[0];
     expect(!found.isWhole && found.sentence.empty(), "a run that was to end while ranks connect gave: " + found.sentence);
   });
   // Where the others are in the midst of a step.
   options = {};
-  options.mostMilliseconds = 300;
+  options.mostMilliseconds = 1000;
   options.leaving = 1;
-  const std::string sentence = run(2, true, options)[0].sentence;
-  expect(sentence.find("rank 0: NCCL: an exchange has not ended in 1 second: another rank hangs") == 0, "a rank that left gave: " + sentence);
+  for (const bool hasPages : {false, true}) {
+    options.hasPages = hasPages;
+    const std::string sentence = run(mostRanks, true, options)[0].sentence;
+    expect(sentence.find("rank 0: NCCL: an exchange has not ended in 1 second: another rank hangs") == 0,
+           "a rank that left gave: " + sentence);
+  }
+  options = {};
+  options.hasPages = true;
+  expectSame(run(mostRanks, true, options), run(mostRanks, false, options), "with pages");
 }
 
 void librariesAreRefused(const fs::path& folder) {

@@ -183,6 +183,7 @@ class CudaEngines : public Engines {
       settle();
       return false;
     }
+    ranks_.end();
     timer_.read();
     copyOnHost(given_, stepIo_.get(), stepIoBytes_);
     if (readFault_->kind != static_cast<std::int32_t>(FaultKind::none)) throw Failure(sentence(*readFault_));

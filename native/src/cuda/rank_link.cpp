@@ -27,7 +27,6 @@ bool RankLink::exchange(Network& network, const std::vector<RankBuffers>& parts,
 bool RankLink::wait(cudaStream_t stream, const Progress& progress) {
   if (!isUnderWay_ || !exchange_ || !exchange_->queues()) {
     check(cudaStreamSynchronize(stream), running);
-    isUnderWay_ = false;
     return true;
   }
   const Clock::time_point begun = Clock::now();
@@ -35,11 +34,13 @@ bool RankLink::wait(cudaStream_t stream, const Progress& progress) {
     const cudaError_t status = cudaStreamQuery(stream);
     if (status != cudaErrorNotReady) {
       check(status, running);
-      isUnderWay_ = false;
       return true;
     }
     static_cast<void>(cudaGetLastError());  // is not the next launch's
-    if (!exchange_->watch(begun, progress)) return false;
+    if (!exchange_->watch(begun, progress)) {
+      isUnderWay_ = false;
+      return false;
+    }
     if (Clock::now() - begun > spins) std::this_thread::sleep_for(sleeps);
   }
 }

@@ -17,8 +17,10 @@ class RankLink {
   bool queues() const { return !exchange_ || exchange_->queues(); }
   // What a graph exchanges is under way.
   void replay() { isUnderWay_ = true; }
-  // Until `stream` has come to its end. False when the run ended first.
+  // Until `stream` has come to its end, which others may be before. False when the run ended first.
   bool wait(cudaStream_t stream, const Progress& progress);
+  // All that was exchanged is there.
+  void end() { isUnderWay_ = false; }
   // Whether all ranks say so, and none has ended. Each asks as often.
   bool agree(bool own, const Progress& progress) const;
   // Ends exchanges that are under way, if any: those of a capture have not begun.
