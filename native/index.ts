@@ -7,29 +7,19 @@ import { cudaModel } from './devices/cuda-model'
 import { deviceError, type DeviceError } from './addon/error'
 import type { DeviceName } from './addon/addon'
 
-export {
-  addonHash,
-  availableMemory,
-  mathMode,
-  versions,
-  type DeviceChoice,
-  type DeviceName,
-  type MathMode,
-  type Versions
-} from './addon/addon'
+export { addonHash, availableMemory, mathMode, versions, type DeviceChoice, type DeviceName, type MathMode } from './addon/addon'
 export type { DeviceError } from './addon/error'
 export { addonFolders, checkNode } from './addon/addon-file'
 export { recordGpu } from './devices/cuda-model'
-export { watchInterrupts, type Wait } from './system/interrupts'
 export { timedPrecision, libraryName, createKernelTimer, type KernelTimer } from './devices/kernel-timer'
-export { mapBuffer, type DiskBuffer, type MappedStepIo } from './system/disk-buffer'
+export { mapBuffer, type DiskBuffer } from './system/disk-buffer'
 export { lockFile, unlockFile, type FileLock } from './system/locks'
 export { freePixels, mapPixels, type MappedPixels } from './system/pixels'
 export { localNetworks, openNetwork, type MpiKind, type Network } from './network/network'
 export { openSlide, type Slide } from './system/slides'
 export type { SectionName } from '../staging/program/program'
 export { type PixelType, type Image, type ReadPixels, type ImageWindow } from './session/image'
-export { openSession, type Session, type SessionOptions, type StepParameters } from './session/session'
+export { openSession, type Session, type StepParameters } from './session/session'
 export { copyTensors, createStepIo, partBytes, type MemoryStepIo, type Numbers, type StepIo } from './session/step-io'
 
 /** Returns the model of a device for staging; only the reference device does without the addon. */

@@ -6,22 +6,11 @@ export {
   warpgroupAlgorithm,
   wholeWarpgroupAlgorithm
 } from './devices/algorithms'
-export {
-  computeMilliseconds,
-  decodeChain,
-  leastBytes,
-  chooseOffload,
-  offloadStrategies,
-  peakBytes,
-  type Chain,
-  type OffloadRequest,
-  type OffloadStrategy,
-  type Offloaded
-} from './chain'
+export { computeMilliseconds, decodeChain, leastBytes, chooseOffload, peakBytes, type Chain, type OffloadStrategy } from './chain'
 export { buildChain, type ModelChain } from './model-chain'
-export type { ConvolutionAlgorithm, ConvolutionDimensions, DeviceModel } from './devices/device-model'
+export type { ConvolutionAlgorithm, DeviceModel } from './devices/device-model'
 export type { StagingError } from './error'
-export { exchangedBytes, type ExchangedBytes } from './exchanged'
+export { exchangedBytes } from './exchanged'
 export type { Interval } from './graph/interval'
 export { imagesRead } from './images-read'
 export { networkNanoseconds } from './devices/simulate'
@@ -37,36 +26,18 @@ export {
   type DescribedDevice,
   type DeviceFile
 } from './devices/file-model'
-export {
-  explainModel,
-  explainGraph,
-  type Explanation,
-  type LiveBytes,
-  type OtherBudget,
-  type SegmentCost,
-  type WithinBudget
-} from './explain'
+export { explainModel, explainGraph, type Explanation, type LiveBytes, type OtherBudget, type WithinBudget } from './explain'
 export { buildGraph, withClassWeights } from './ops/build-graph'
 export { earlierGraphHash, graphHash } from './ops/graph-hash'
 export { getIgnoredLabel, countLabels, makeTargetWeight, uncountedTarget } from './ops/target-weight'
-export { hasTarget, isNormalised, isTrainable, type Graph, type Node, type Parameter, type Shard } from './graph/graph'
+export { hasTarget, isNormalised, isTrainable, type Graph, type Node } from './graph/graph'
 export { receptiveField, type ReceptiveField } from './graph/receptive-field'
 export { lossFunctions, type LossFunctions } from './pointwise/loss-functions'
 export { runExpression } from './pointwise/run-expression'
-export {
-  encodeKernel,
-  isConvolution,
-  kernelKinds,
-  kernelTable,
-  keyOfKernel,
-  type ConvolutionKernel,
-  type Kernel,
-  type KernelKind,
-  type KernelOf
-} from './kernels/kernels'
+export { isConvolution, keyOfKernel, type ConvolutionKernel, type Kernel, type KernelOf } from './kernels/kernels'
 export { smallerKernel } from './kernels/smaller-kernel'
 export { asInTiles, readsStoredWeights } from './kernels/winograd-products'
-export { layoutCode, layouts, type Layout } from './kernels/layout'
+export { layoutCode, layouts } from './kernels/layout'
 export { allocators, type AllocatorName } from './placement'
 export { maxLive, type Lifetime } from './placement/placement'
 export { unusableFreeSpace } from './placement/unusable-free-space'
@@ -78,15 +49,13 @@ export { objectiveText } from './graph/objective-text'
 export { decodePlanFile } from './plans/plan-codec'
 export { checkPlanFile, toPlanFile, planFileText, type PlanFileForm } from './plan-file'
 export { gradientNames, listExchanges, nameOfSent, type NetworkInstruction } from './program/network-instructions'
-export { spaces, type Address, type Space } from './program/address'
-export { opcodes, sectionNames, tileAxes } from './program/program'
 export { elementSizes } from './kernels/precision'
-export type { StepIoEntry, Instruction, Program, PersistentTensor, Section, SectionName } from './program/program'
+export type { Instruction, Program, Section, SectionName } from './program/program'
 export type { DevicePrecision, Precision } from './kernels/precision'
-export { createRecording, findUnrecorded, type RecordedDevice, type Recording } from './devices/recorded-device'
+export { createRecording, findUnrecorded, type RecordedDevice } from './devices/recorded-device'
 export { referenceModel } from './devices/reference-model'
-export { roofline, type Rates } from './kernels/roofline'
-export { buildRequestGraph, type Budget, type GraphRequest, type PlanRequest, type Searched, type StageRequest } from './request'
+export { roofline } from './kernels/roofline'
+export { buildRequestGraph, type Budget, type PlanRequest, type Searched, type StageRequest } from './request'
 export { leastOfOneRank } from './search'
 export { bytesOfPlain, decideEach, plainPeakBytes, type Decision } from './decide'
 export { stage, stageDecision, stageEach, stageGraph, type PredictedPlan, type Staged } from './stage'
@@ -99,20 +68,11 @@ export {
   type ParameterGroup,
   type Training
 } from './graph/objective'
-export type { Source, StepGraph } from './graph/step-graph'
-export {
-  decodeRankSummary,
-  summariseRank,
-  verify,
-  verifyRanks,
-  verifySummaries,
-  type RankSummary,
-  type Verified,
-  type VerifierFault
-} from './verify'
+export type { Source } from './graph/step-graph'
+export { decodeRankSummary, summariseRank, verify, verifyRanks, verifySummaries, type RankSummary, type VerifierFault } from './verify'
 export { strategyNames, type StrategyName } from './strategies'
 export { fusibleTileAxes } from './graph/grid'
-export { tileCount, type Grid } from './graph/span'
+export type { Grid } from './graph/span'
 export { productFlops } from './kernels/work'
 export { plansOnLoad } from './plans-on-load'
 export { printProgram } from './program/print-program'

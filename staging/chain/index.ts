@@ -8,9 +8,9 @@ import { defaultSlots, type OffloadStrategy } from './offload-strategies'
 import { scheduleInOrder, type OffloadSet, type Schedule } from './schedule'
 import { vdnnOffload } from './vdnn'
 
-export { decodeChain, type Chain, type Stage } from './chain'
+export { decodeChain, type Chain } from './chain'
 export { computeMilliseconds, leastBytes, lowerBound, peakBytes } from './memory'
-export { defaultSlots, offloadStrategies, type OffloadStrategy } from './offload-strategies'
+export { offloadStrategies, type OffloadStrategy } from './offload-strategies'
 export { scheduleInOrder, type OffloadSet, type Release, type Schedule } from './schedule'
 
 /** A chain, the bytes that it may take, and how to offload it. */

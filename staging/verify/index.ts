@@ -18,7 +18,7 @@ import { proveSeeds } from './seeds'
 import { proveSent } from './sent'
 import { proveAllRead } from './unread'
 
-export type { FaultKind, VerifierFault } from './fault'
+export type { VerifierFault } from './fault'
 export { type RankSummary, summariseRank } from './rank-summary'
 export { decodeRankSummary } from './rank-summary-codec'
 export { verifyRanks, verifySummaries } from './ranks'
