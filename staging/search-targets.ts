@@ -41,8 +41,8 @@ export const searchTargets = (
   const top = targets.length - 1
   /** Each is lowered when it is looked at: where the first one fits, the others are not. */
   const known = new Map<number, readonly (() => Lowered)[]>()
-  const segmentationsAt = (rung: number, slowest = Infinity): readonly Segmentation[] => segmentations(targets[rung]!, slowest)
-  const candidatesAt = (rung: number, slowest = Infinity): readonly (() => Lowered)[] => {
+  const segmentationsAt = (rung: number, slowest: number): readonly Segmentation[] => segmentations(targets[rung]!, slowest)
+  const candidatesAt = (rung: number, slowest: number): readonly (() => Lowered)[] => {
     const candidates = known.get(rung) ?? segmentationsAt(rung, slowest).map((segments) => lazy(() => lowered(segments)))
     // None so fast does not say that there is none.
     if (candidates.length > 0 || slowest === Infinity) known.set(rung, candidates)

@@ -15,8 +15,8 @@ import { type Extent2, extentText, finest } from './resolution'
 import type { Reading } from './samples'
 
 /** Decoded masks by path, as large as their images. */
-export const maskCache = (least: Extent2, limitBytes = maxBytesInMemory): ((path: string) => Outcome<ClassMap>) => {
-  const cache = makeCache<ClassMap>(limitBytes)
+export const maskCache = (least: Extent2): ((path: string) => Outcome<ClassMap>) => {
+  const cache = makeCache<ClassMap>(maxBytesInMemory)
   const decode = (path: string): Outcome<ClassMap> =>
     pipe(
       decodeMask(path, least),
@@ -32,8 +32,8 @@ export const maskCache = (least: Extent2, limitBytes = maxBytesInMemory): ((path
 const maxPolygonBytes = 2 ** 28
 
 /** Polygons over images, by the path of their file. */
-export const annotationCache = (limitBytes = maxPolygonBytes): ((mask: Mask) => Outcome<PolygonMap>) => {
-  const cache = makeCache<PolygonMap>(limitBytes)
+export const annotationCache = (): ((mask: Mask) => Outcome<PolygonMap>) => {
+  const cache = makeCache<PolygonMap>(maxPolygonBytes)
   return (mask) => async () => {
     const key = `${mask.path} ${extentText(mask)}`
     const found = cache.get(key)

@@ -257,7 +257,7 @@ const hintOfShare = (option: string, path: string): string =>
  * one of masks. Every image must exist; masks are read: PNG, tiled TIFF, or polygons. Rows of which
  * a file cannot be read are left out where the rules skip what is bad. Aborting the signal stops.
  */
-export const loadDataset = (path: string, rules: DataRules = { option: '--data' }, signal?: AbortSignal): Outcome<Dataset> => {
+export const loadDataset = (path: string, rules: DataRules, signal?: AbortSignal): Outcome<Dataset> => {
   const { option } = rules
   return pipe(
     TE.tryCatch(

@@ -65,12 +65,7 @@ export interface OptionRow<Given, Decoded, P extends Presence> extends Details<D
 export type OptionTable = Readonly<Record<string, OptionRow<unknown, unknown, Presence>>>
 
 /** A row for an option that must be given. */
-export const required = <G, D>(kind: Kind<G, D>, help: string, details: Details<D> = {}): OptionRow<G, D, 'required'> => ({
-  kind,
-  help,
-  presence: 'required',
-  ...details
-})
+export const required = <G, D>(kind: Kind<G, D>, help: string): OptionRow<G, D, 'required'> => ({ kind, help, presence: 'required' })
 
 /** A required value that the command line takes by its place. */
 export const argument = <G, D>(kind: Kind<G, D>, help: string): OptionRow<G, D, 'required'> => ({

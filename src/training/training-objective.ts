@@ -10,10 +10,13 @@ import { resolveOptimizer } from './optimizer'
 export type TrainingObjective = Extract<Objective, { readonly kind: 'train' }>
 
 /** The objective of a training step, by the options of the optimizer. */
-export const trainingObjective = (
-  { accumulate, clipNorm, freeze = [], paramGroup = [], ...choices }: DecodedOptions<typeof optimizerOptions>,
-  extra: Pick<TrainingObjective, 'rowWeights' | 'evaluate'> = {}
-): E.Either<Failure, TrainingObjective> => {
+export const trainingObjective = ({
+  accumulate,
+  clipNorm,
+  freeze = [],
+  paramGroup = [],
+  ...choices
+}: DecodedOptions<typeof optimizerOptions>): E.Either<Failure, TrainingObjective> => {
   const frozen = freeze.map((prefix) => ({ prefix, frozen: true as const }))
   const groups = [...paramGroup.filter(({ prefix }) => !freeze.includes(prefix)), ...frozen]
   return pipe(
@@ -23,8 +26,7 @@ export const trainingObjective = (
       optimizer,
       ...(accumulate > 1 ? { accumulate } : {}),
       ...(clipNorm === undefined ? {} : { clipNorm }),
-      ...(groups.length > 0 ? { groups } : {}),
-      ...extra
+      ...(groups.length > 0 ? { groups } : {})
     }))
   )
 }

@@ -121,7 +121,7 @@ export const floatTensor = (name: string, shape: readonly number[], data: ArrayB
 })
 
 /** Writes the parameters that the save section left in its I/O buffer. */
-export const writeWeights = (path: string, parameters: readonly Parameter[], io: StepIo, metadata: Metadata = {}): Outcome<void> =>
+export const writeWeights = (path: string, parameters: readonly Parameter[], io: StepIo, metadata: Metadata): Outcome<void> =>
   writeTensors(
     path,
     parameters.map(({ name, shape }) => floatTensor(name, shape, io.view(name))),

@@ -140,13 +140,8 @@ const ownPart = (graph: Graph, span: Span, axis: TileAxis): AxisPart => {
  * tiles along B or H, one part's after those of the one before; undefined too when some would have
  * none.
  */
-export const tileRuns = (
-  graph: Graph,
-  span: Span,
-  axis: TileAxis,
-  tiles: number,
-  part: AxisPart = ownPart(graph, span, axis)
-): readonly TileRun[] | undefined => knownRuns(graph, span, axis, tiles, part)
+export const tileRuns = (graph: Graph, span: Span, axis: TileAxis, tiles: number): readonly TileRun[] | undefined =>
+  knownRuns(graph, span, axis, tiles, ownPart(graph, span, axis))
 
 /**
  * The tiles of all parts of a segment along one dimension, of each part so many, one part's after

@@ -23,7 +23,7 @@ export const countLabels = ({ op, args, input }: Node): number => ('loss' in arg
  * channel is a loss of its own, those of all channels; undefined where a loss is not divided so.
  * Classes count alike in an evaluation.
  */
-export const makeTargetWeight = (loss: Node, isEvaluated = false): ((target: number) => number) | undefined => {
+export const makeTargetWeight = (loss: Node, isEvaluated: boolean): ((target: number) => number) | undefined => {
   if (!isNormalised(loss)) return undefined
   if (hasTarget(loss, 'values')) return (target) => (Number.isNaN(target) ? 0 : 1)
   const classWeights = isEvaluated ? undefined : loss.args.classWeights

@@ -83,12 +83,7 @@ export const zeroStrides: Strides = [0, 0, 0]
 /** The operand that stands for an optional one that is left out. */
 export const noOperand: UnplacedOperand = { space: 'none' }
 /** An operand `base` bytes into a buffer. */
-export const arenaOperand = (buffer: Buffer, base = 0, strides: Strides = zeroStrides): InBuffer => ({
-  space: 'arena',
-  buffer,
-  base,
-  strides
-})
+export const arenaOperand = (buffer: Buffer, base = 0): InBuffer => ({ space: 'arena', buffer, base, strides: zeroStrides })
 /** An operand `base` bytes into the section's I/O buffer. */
 export const stepIoOperand = (base: number, strides: Strides = zeroStrides): UnplacedOperand => ({ space: 'stepIo', base, strides })
 /** An operand that is a number: `base`, and so much more for each tile along B, H, W. */

@@ -9,11 +9,8 @@ import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
 import { boxStrides, regionAddress, tensorBytes, tileFields } from './regions'
 import type { ModelScope } from './scope'
 
-/**
- * Copies a part of one tensor to a part of another of the same layout, or adds it there. Elements
- * are activations' unless they are `ofParameters`.
- */
-export const copyPart = (builder: Builder, from: Part, to: Part, add: 0 | 1, elementBytes: number, ofParameters: 0 | 1 = 0): void => {
+/** Copies a part of activations to a part of others of the same layout, or adds it there. */
+export const copyPart = (builder: Builder, from: Part, to: Part, add: 0 | 1, elementBytes: number): void => {
   const { layout, extents } = from.tensor
   const block = channelBlock(layout, extents[1])
   const [batch, rows, columns] = from.region.size
@@ -32,7 +29,7 @@ export const copyPart = (builder: Builder, from: Part, to: Part, add: 0 | 1, ele
       destinationStride1: destination[1],
       destinationStride2: destination[2],
       add,
-      ofParameters
+      ofParameters: 0
     },
     { source: regionAddress(from.tensor, from.region, elementBytes), destination: regionAddress(to.tensor, to.region, elementBytes) }
   )
