@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { decodeAs } from '../../staging/decoding/decode'
-import { predicateCodec } from '../options/codecs'
+import { predicateCodec } from '../../staging/decoding/predicate-codec'
 import type { DrawnPolygon, Ring } from './paint-polygons'
 
 type Position = readonly [x: number, y: number]

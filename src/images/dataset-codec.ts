@@ -3,16 +3,8 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { decodeAs } from '../../staging/decoding/decode'
 import { strictObject } from '../../staging/decoding/strict-object'
-import {
-  predicateCodec,
-  decoderCodec,
-  fromZeroCodec,
-  boundedListCodec,
-  objectOrCodec,
-  pathCodec,
-  textCodec,
-  wholeNumberCodec
-} from '../options/codecs'
+import { predicateCodec } from '../../staging/decoding/predicate-codec'
+import { decoderCodec, fromZeroCodec, boundedListCodec, objectOrCodec, pathCodec, textCodec, wholeNumberCodec } from '../options/codecs'
 import { type AnnotationRules, type ClassAlias, ignoredLabel } from './class-list'
 import { type Dataset, type Example, labelKind } from './dataset'
 import { maxLabel } from './dataset-csv'

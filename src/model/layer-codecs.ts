@@ -2,7 +2,8 @@ import type * as t from 'io-ts'
 import type { Directive, Padding, Pair, PointwiseParameter } from '../../dsl'
 import { padModes, type ArgsOf, type Expression, type Op } from '../../dsl/internal'
 import { type OptionalCodecs, type RequiredCodecs, strictObject } from '../../staging/decoding/strict-object'
-import { predicateCodec, flagCodec, oneOfCodec } from '../options/codecs'
+import { predicateCodec, oneOfCodec } from '../../staging/decoding/predicate-codec'
+import { flagCodec } from '../options/codecs'
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
 const areNumbers = (value: unknown, ...counts: readonly number[]): boolean =>

@@ -6,7 +6,8 @@ import { listKnownOptions, validateOptionNames, type OpArguments } from '../../d
 import { suggestion } from '../../staging/decoding/close-name'
 import { decodeAs, formatValue } from '../../staging/decoding/decode'
 import { strictObject } from '../../staging/decoding/strict-object'
-import { predicateCodec, decoderCodec, extentsCodec } from '../options/codecs'
+import { predicateCodec } from '../../staging/decoding/predicate-codec'
+import { decoderCodec, extentsCodec } from '../options/codecs'
 import { layerCodecs } from './layer-codecs'
 
 /** The depth of nested layers, and the number of all of them, that planning can walk. */

@@ -1,8 +1,9 @@
 import * as E from 'fp-ts/Either'
+import { predicateCodec } from '../../staging/decoding/predicate-codec'
 import { type Failure, inputFailure } from '../failure'
 import { finest } from '../images/resolution'
 import { type Reading, mostChannels } from '../images/samples'
-import { boundedListCodec, predicateCodec, wholeNumberCodec } from '../options/codecs'
+import { boundedListCodec, wholeNumberCodec } from '../options/codecs'
 import { commaList, decimal, positive, readAs, whole } from '../options/kinds'
 import { type DecodedOptions, optional } from '../options/option'
 

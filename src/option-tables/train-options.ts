@@ -2,6 +2,7 @@ import * as E from 'fp-ts/Either'
 import { identity } from 'fp-ts/function'
 import type * as t from 'io-ts'
 import { strictObject } from '../../staging/decoding/strict-object'
+import { predicateCodec, oneOfCodec } from '../../staging/decoding/predicate-codec'
 import type { Dataset } from '../images/dataset'
 import type * as DatasetCodec from '../images/dataset-codec'
 import type { Planned } from '../plans/plan-network'
@@ -14,17 +15,7 @@ import { type LearningRateSchedule, parseSchedule } from '../training/learning-r
 import type { StepReport } from '../training/step-report'
 import { type ValidateOn, validateOns } from '../training/validate-on'
 import type { StartingWeights } from '../weights/weights'
-import {
-  predicateCodec,
-  byKindCodec,
-  callbackCodec,
-  lazyCodec,
-  fromZeroCodec,
-  boundedListCodec,
-  oneOfCodec,
-  positiveCodec,
-  wholeNumberCodec
-} from '../options/codecs'
+import { byKindCodec, callbackCodec, lazyCodec, fromZeroCodec, boundedListCodec, positiveCodec, wholeNumberCodec } from '../options/codecs'
 import { extents, flag, flagOrWhole, oneOf, path, positive, prefixes, readAs, textOrValue, whole, textKind } from '../options/kinds'
 import { maxSteps } from '../options/limits'
 import { type DecodedOptions, type Kind, type OptionsOf, withDefault, fromJavaScript, optional, required } from '../options/option'

@@ -1,16 +1,8 @@
 import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
+import { predicateCodec } from '../../staging/decoding/predicate-codec'
 import type { Failure } from '../failure'
 import { maxElements } from './limits'
-
-/** A codec of the values that a predicate accepts; `expected` says in words what they are. */
-export const predicateCodec = <A>(expected: string, accepts: (value: unknown) => boolean): t.Type<A> =>
-  new t.Type<A>(
-    expected,
-    (value): value is A => accepts(value),
-    (value, context) => (accepts(value) ? t.success(value as A) : t.failure(value, context)),
-    t.identity
-  )
 
 /** A codec by a decoder, which says in its own words what is wrong. */
 export const decoderCodec = <A>(expected: string, decode: (value: unknown) => E.Either<string, A>): t.Type<A> =>
@@ -96,10 +88,6 @@ export const textCodec = predicateCodec<string>('a text', t.string.is)
 
 /** Codec of paths: texts that are not empty. */
 export const pathCodec = predicateCodec<string>('a path', (value) => t.string.is(value) && value !== '')
-
-/** Codec of one of some names, which its sentence lists. */
-export const oneOfCodec = <N extends string>(...names: readonly N[]): t.Type<N> =>
-  predicateCodec(`one of ${names.join(', ')}`, (value) => names.some((name) => name === value))
 
 /** Codec of functions, whose parameters nothing can check. */
 export const callbackCodec = <F extends (...given: never[]) => unknown>(): t.Type<F> =>

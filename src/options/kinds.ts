@@ -2,8 +2,8 @@ import * as E from 'fp-ts/Either'
 import { flow, pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { strictObject } from '../../staging/decoding/strict-object'
+import { predicateCodec, oneOfCodec } from '../../staging/decoding/predicate-codec'
 import {
-  predicateCodec,
   byKindCodec,
   decoderCodec,
   extentsCodec,
@@ -11,7 +11,6 @@ import {
   fromZeroCodec,
   boundedListCodec,
   objectOrCodec,
-  oneOfCodec,
   pathCodec,
   positiveCodec,
   refuseRepeats,

@@ -11,20 +11,11 @@ import {
   type PlanSwapInterval
 } from '../../dsl/internal'
 import { decodeAs } from '../decoding/decode'
+import { oneOfCodec, predicateCodec } from '../decoding/predicate-codec'
 import { strictObject } from '../decoding/strict-object'
 import { objectiveBeginnings } from '../graph/objective-text'
 import { renameEarlierFields } from './earlier-names'
 
-/** What `accepts` lets through; `expected` says it in words. */
-const predicateCodec = <A>(expected: string, accepts: (value: unknown) => boolean): t.Type<A> =>
-  new t.Type<A>(
-    expected,
-    (value): value is A => accepts(value),
-    (value, context) => (accepts(value) ? t.success(value as A) : t.failure(value, context)),
-    t.identity
-  )
-const oneOf = <A extends string>(names: readonly A[]): t.Type<A> =>
-  predicateCodec(`one of ${names.join(', ')}`, (value) => names.some((name) => name === value))
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
 
 const count = predicateCodec<number>('a whole number from 0 upwards', isCount)
@@ -85,7 +76,7 @@ const placement = strictObject<PlanPlacement>(
 const device = strictObject<PlanFile['device']>(
   'the device',
   'field',
-  { name: t.string, precision: oneOf(['float32', 'tf32', 'bf16', 'float64']), threads: count },
+  { name: t.string, precision: oneOfCodec<string>('float32', 'tf32', 'bf16', 'float64'), threads: count },
   {}
 )
 
@@ -110,7 +101,7 @@ const plan = strictObject<PlanFile>(
     input: t.readonlyArray(t.number),
     layers: names,
     order: t.readonlyArray(t.number),
-    strategy: oneOf(planStrategies),
+    strategy: oneOfCodec(...planStrategies),
     device,
     objective: predicateCodec(
       `one that begins with ${objectiveBeginnings.join(', ')}`,
