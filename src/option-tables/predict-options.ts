@@ -1,10 +1,12 @@
 import * as E from 'fp-ts/Either'
+import { oneOfCodec } from '../../staging/decoding/predicate-codec'
 import { inputFailure } from '../failure'
-import { boundedListCodec, callbackCodec, failureCodec, oneOfCodec, textCodec } from '../options/codecs'
+import { boundedListCodec, callbackCodec, failureCodec, textCodec } from '../options/codecs'
 import { flag, nameList, oneOf, path, textKind } from '../options/kinds'
 import { maxClasses } from '../options/limits'
 import { type Kind, type OptionsOf, fromJavaScript, optional, required, withDefault } from '../options/option'
 import { type HeatMapKind, type ProbabilityType, heatMapKinds, probabilityTypes, resultFormats } from '../results/formats'
+import type { PredictedScores } from '../results/scores-csv'
 import { classNames } from './data-options'
 import { resolutionOptions } from './image-options'
 import {
@@ -31,19 +33,10 @@ const { input: _, loss: __, ...modelWithoutInput } = modelOptions
 const formats = nameList(resultFormats, boundedListCodec(oneOfCodec(...resultFormats), 1, resultFormats.length))
 
 /** What is known of an image once it is predicted. */
-export interface ImagePrediction {
-  readonly path: string
+export interface ImagePrediction extends PredictedScores {
   readonly height: number
   readonly width: number
   readonly milliseconds: number
-  /** Scores of a model that scores images: one a class, before softmax or sigmoid. */
-  readonly scores?: readonly number[]
-  /** The index of the highest score, of classes that exclude each other. */
-  readonly class?: number
-  /** Each class whose probability is over 1/2, of a model trained by a binary loss. */
-  readonly classes?: readonly number[]
-  /** The predicted values, of a model trained by a loss of values. */
-  readonly values?: readonly number[]
   /** Number of pixels of each class, of a model that scores pixels. */
   readonly pixels?: readonly number[]
   /** The files that were written of it. */

@@ -4,11 +4,15 @@ import { writeFileAtomic } from '../files/atomic-write'
 import { sigmoid, softmax } from './softmax'
 
 /** What is predicted of an image: scores of classes and which these say, or values. */
-interface PredictedScores {
+export interface PredictedScores {
   readonly path: string
+  /** Scores of a model that scores images: one a class, before softmax or sigmoid. */
   readonly scores?: readonly number[]
+  /** The index of the highest score, of classes that exclude each other. */
   readonly class?: number
+  /** Each class whose probability is over 1/2, of a model trained by a binary loss. */
   readonly classes?: readonly number[]
+  /** The predicted values, of a model trained by a loss of values. */
   readonly values?: readonly number[]
 }
 
