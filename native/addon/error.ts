@@ -32,7 +32,8 @@ export const decodeAnswer =
     return codec.is(value) ? E.right(value) : E.left(deviceError('device', `the addon answered with no ${codec.name}: ${rebuildRemedy}`))
   }
 
-const promiseAnswer = decodeAnswer(promise)
+/** Decodes an answer that is a promise of anything. */
+export const promiseAnswer = decodeAnswer(promise)
 
 /** Decodes an answer that is promised: at once that it is, and what it then is by the codec. */
 export const decodePromised =

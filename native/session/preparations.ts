@@ -2,8 +2,7 @@ import * as E from 'fp-ts/Either'
 import type * as TE from 'fp-ts/TaskEither'
 import * as t from 'io-ts'
 import type { NativeSession } from '../addon/addon'
-import { promise } from '../addon/codecs'
-import { type DeviceError, decodeAnswer } from '../addon/error'
+import { type DeviceError, decodeAnswer, promiseAnswer } from '../addon/error'
 import { type Image, isRead, pinPixels } from './image'
 
 /** What a session reads of images before the run that is given them. */
@@ -17,7 +16,6 @@ export interface Preparations {
 }
 
 const preparedAnswer = decodeAnswer(t.void)
-const promiseAnswer = decodeAnswer(promise)
 
 /** Preparations of a session's that has none yet. */
 export const createPreparations = (native: NativeSession): Preparations => {

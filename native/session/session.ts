@@ -6,9 +6,9 @@ import { markAsUntransferable } from 'node:worker_threads'
 import type { Program, SectionName } from '../../staging/program/program'
 import type { Precision } from '../../staging/kernels/precision'
 import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from '../addon/addon'
-import { float64Array, promise } from '../addon/codecs'
+import { float64Array } from '../addon/codecs'
 import { encodeProgram, type EncodedProgram } from './encode'
-import { decodeAnswer, deviceError, type DeviceError } from '../addon/error'
+import { decodeAnswer, deviceError, promiseAnswer, type DeviceError } from '../addon/error'
 import type { Network, NetworkHandle } from '../network/network'
 import type { MappedStepIo } from '../system/disk-buffer'
 import { freePixels } from '../system/pixels'
@@ -117,7 +117,6 @@ const timestampsAnswer = decodeAnswer(t.readonlyArray(float64Array))
 const peakAnswer = decodeAnswer(t.number)
 const countAnswer = decodeAnswer(t.number)
 const runAnswer = decodeAnswer(t.number)
-const promiseAnswer = decodeAnswer(promise)
 
 /**
  * Buffers that the addon reads and writes off the main thread: given to another thread, they would
