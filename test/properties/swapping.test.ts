@@ -8,7 +8,7 @@ import type { Numbers } from '../../native/session/step-io'
 import { initialise } from '../../src/weights/initialise'
 import { buildGraph, referenceModel, verify, type StrategyName } from '../../staging'
 import { createStepGraph } from '../../staging/ops/build-graph'
-import { buildTimeline } from '../../staging/lowering/cost/timeline'
+import { createTimelines } from '../../staging/lowering/cost/timeline'
 import { createPlanSearches } from '../../staging/search'
 import { decide } from '../../staging/decide'
 import { planners } from '../../staging/strategies'
@@ -32,7 +32,7 @@ test('random nets, tiles and stays on the host: verified, every number to the bi
       const { draw, graph, ...execution } = randomExecution(seed)
       const segments = randomSegments(draw, graph)
       const stepGraph = createStepGraph(graph, { kind: 'gradients' }, { kind: 'float' })
-      const swapSchedule = randomSwapSchedule(draw, buildTimeline(stepGraph, referenceModel('float64'), segments))
+      const swapSchedule = randomSwapSchedule(draw, createTimelines(stepGraph, referenceModel('float64'))(segments))
       swaps += swapSchedule.length
       const [kept, swapped] = [await gradients({ ...execution, segments }), await gradients({ ...execution, segments, swapSchedule })]
       const { program, plan, predicted } = swapped.staged

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { deviceModel } from '../../native'
 import { minCudaPage, referenceModel, stage, verify, type PlanPlacement, type Program } from '../../staging'
 import { createStepGraph } from '../../staging/ops/build-graph'
-import { buildTimeline } from '../../staging/lowering/cost/timeline'
+import { createTimelines } from '../../staging/lowering/cost/timeline'
 import { asWritten, gradients } from '../golden/execute'
 import { must } from '../must'
 import { randomSwapSchedule } from '../staging/random-swap-schedule'
@@ -40,7 +40,7 @@ test('random nets, tiles, stays and bands on the host in pages: verified, every 
         : randomSegments(draw, graph)
       onHost += segments.filter((segment) => segment.hostTensors !== undefined).length
       const stepGraph = createStepGraph(graph, { kind: 'gradients' }, { kind: 'float' })
-      const swapSchedule = inBands ? [] : randomSwapSchedule(draw, buildTimeline(stepGraph, referenceModel(precision), segments))
+      const swapSchedule = inBands ? [] : randomSwapSchedule(draw, createTimelines(stepGraph, referenceModel(precision))(segments))
       swaps += swapSchedule.length
       const execution = { ...random, precision, segments, swapSchedule }
       const [one, other] = [await gradients(execution), await gradients({ ...execution, placement: inPages(page) })]

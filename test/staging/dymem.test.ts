@@ -12,7 +12,7 @@ import type { Graph } from '../../staging/graph/graph'
 import { createStepGraph } from '../../staging/ops/build-graph'
 import type { StepGraph } from '../../staging/graph/step-graph'
 import { lower, type Lowered } from '../../staging/lowering'
-import { buildTimeline } from '../../staging/lowering/cost/timeline'
+import { createTimelines } from '../../staging/lowering/cost/timeline'
 import { sourceOrder, depthFirst, inOrder, type Order } from '../../staging/graph/order'
 import { withFastestFirst } from '../../staging/devices/algorithms'
 import { workspacesWithin } from '../../staging/strategies/free-workspace'
@@ -84,7 +84,7 @@ test('depth first needs less than breadth first, forward alone and with what Dym
 
 test('everything but the inputs of linear layers goes, however much memory there is', () => {
   const { graph, plan } = must(stage({ ...base, model: branching, input: [1, 3, 64, 64], strategy: 'dymem' }))
-  const { tensors } = buildTimeline(graph, base.device, plan.segments)
+  const { tensors } = createTimelines(graph, base.device)(plan.segments)
   const gone = new Set((plan.swapSchedule ?? []).map(({ tensor }) => tensor))
   const last = graph.nodes.findIndex(({ op }) => op === 'linear')
   assert.not.ok(gone.has(`output of ${graph.nodes[last - 1]!.name}`))

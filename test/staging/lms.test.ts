@@ -10,7 +10,7 @@ import { builtIn } from '../../models'
 import { buildGraph, referenceModel, stage, verify, type Staged, type StageRequest } from '../../staging'
 import { createStepGraph } from '../../staging/ops/build-graph'
 import { lower, type Lowered } from '../../staging/lowering'
-import { buildTimeline } from '../../staging/lowering/cost/timeline'
+import { createTimelines } from '../../staging/lowering/cost/timeline'
 import { sourceOrder } from '../../staging/graph/order'
 import { createSwapSchedule, occupancy, type StageInterval } from '../../staging/strategies/swap-intervals'
 import { lmsSchedules, lmsSwapIntervals, type LmsParameters } from '../../staging/strategies/lms'
@@ -31,7 +31,7 @@ const input = [1, 3, 64, 64] as const
 
 const graph = createStepGraph(must(buildGraph(network, input)), base.objective, base.source)
 const whole = wholeGraph(graph)
-const timeline = buildTimeline(graph, base.device, whole)
+const timeline = createTimelines(graph, base.device)(whole)
 const lowered = (intervals: readonly StageInterval[]): Lowered =>
   lower(graph, { order: sourceOrder(graph), segments: whole, swapSchedule: createSwapSchedule(timeline, intervals) }, base.device)
 const findIntervals = (parameters: Partial<LmsParameters>): readonly StageInterval[] =>

@@ -3,7 +3,7 @@ import { inOrder, type Order } from '../../staging/graph/order'
 import type { StepGraph } from '../../staging/graph/step-graph'
 import { lower } from '../../staging/lowering'
 import { segmentEstimator } from '../../staging/lowering/cost/estimate'
-import { buildTimeline } from '../../staging/lowering/cost/timeline'
+import { createTimelines } from '../../staging/lowering/cost/timeline'
 import { keptBytesEstimator } from '../../staging/strategies/least-kept'
 import { wholeGraph } from '../../staging/strategies/plain'
 import type { Search } from '../../staging/strategies/strategy'
@@ -20,7 +20,7 @@ export const searchIn = (written: StepGraph, device: DeviceModel, order: Order):
     variants: createVariants(graph, device),
     lastVariant: (span) => createVariants(graph, device)(span).at(-1)!,
     estimate: segmentEstimator(graph, device),
-    timeline: (segments) => buildTimeline(graph, device, segments),
+    timeline: createTimelines(graph, device),
     keptBytes: keptBytesEstimator(graph, device)
   }
 }

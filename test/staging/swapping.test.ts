@@ -16,7 +16,7 @@ import {
   type StrategyName
 } from '../../staging'
 import { stageSpans } from '../../staging/chain/stage-spans'
-import { buildTimeline, type Timeline } from '../../staging/lowering/cost/timeline'
+import { createTimelines, type Timeline } from '../../staging/lowering/cost/timeline'
 import type { Instruction } from '../../staging/program/program'
 import { dymemSwapIntervals } from '../../staging/strategies/dymem'
 import { dynprogSwapIntervals, stepChain } from '../../staging/strategies/dynprog'
@@ -148,7 +148,7 @@ test('the chain of a step has its peak, its time and all that it keeps, each onc
   const layers = [conv2d({ out: 3, k: 3, p: 1 }), relu, branches, batchNorm(), ...convolutions]
   const { device } = request('plain')
   const { graph, plan, predicted } = staged(request('plain', {}, layers))
-  const timeline = buildTimeline(graph, device, plan.segments)
+  const timeline = createTimelines(graph, device)(plan.segments)
   const { chain, activations } = stepChain(timeline, stageSpans(graph), device.linkBytesPerSecond)
   assert.ok(chain.stages.length < graph.nodes.length)
   assert.equal(
@@ -334,9 +334,10 @@ test('only what a plan can name waits on the host: no moments, and no copy of th
       name
     )
   const { device } = request('plain')
-  const { tensors } = buildTimeline(graph, device, [
-    { from: 0, to: graph.nodes.length, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
-  ])
+  const { tensors } = createTimelines(
+    graph,
+    device
+  )([{ from: 0, to: graph.nodes.length, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }])
   assert.ok(tensors.length > 3)
   for (const { name } of tensors) assert.match(name, /^(output|indices|input) of /)
 })

@@ -9,7 +9,7 @@ import { findShard } from '../../staging/graph/shard'
 import { accumulatesStatistics } from '../../staging/graph/statistics'
 import { untiled } from '../../staging/graph/span'
 import { segmentTiling } from '../../staging/graph/tiling'
-import { buildTimeline } from '../../staging/lowering/cost/timeline'
+import { createTimelines } from '../../staging/lowering/cost/timeline'
 import { createStepGraph } from '../../staging/ops/build-graph'
 import { must } from '../must'
 import { propertyRuns } from '../property-runs'
@@ -122,7 +122,7 @@ const trainAlike = async (
         { kind: 'float' }
       )
       const modelled = must(deviceModel(device, device === 'reference' ? 'float64' : 'float32', 2))
-      const swapSchedule = randomSwapSchedule(draw, buildTimeline(stepGraph, modelled, segments))
+      const swapSchedule = randomSwapSchedule(draw, createTimelines(stepGraph, modelled)(segments))
       if (swapSchedule.length > 0) swapping++
       const running = { ...micro, segments, device, swapSchedule, ...decisions }
       const tolerance = device === 'reference' ? { tensors: 1e-12, losses: 1e-12 } : { tensors: 1e-3, losses: 1e-4 }

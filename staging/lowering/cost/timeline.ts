@@ -92,10 +92,6 @@ export const createTimelines = (graph: StepGraph, device: DeviceModel): ((segmen
   return (segments) => makeTimeline({ pool, persistentTensors, device, launch }, lowerOne(segments))
 }
 
-/** The timeline of a step in which nothing is swapped. */
-export const buildTimeline = (graph: StepGraph, device: DeviceModel, segments: readonly Segment[]): Timeline =>
-  createTimelines(graph, device)(segments)
-
 const makeTimeline = ({ pool, persistentTensors, device, launch }: Lowering, step: StepCode): Timeline => {
   const { code, nodes } = step
   const begins = [...step.timepoints].sort(([a], [b]) => a - b)
