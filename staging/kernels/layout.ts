@@ -78,7 +78,8 @@ const blocks: { readonly [L in Layout]: Blocks } = {
 /** A layout's number in the fields of kernels. */
 export const layoutCode = (layout: Layout): number => layouts.indexOf(layout)
 
-const roundUp = (value: number, multiple = 1): number => Math.ceil(value / multiple) * multiple
+/** A number rounded up to a multiple; to itself where it need be none. */
+export const roundUp = (value: number, multiple = 1): number => Math.ceil(value / multiple) * multiple
 
 /** How many of an activation's channels lie next to each other (1 when plain). */
 export const channelBlock = (layout: Layout, channels: number): number => (layout === 'nhwc' ? channels : (blocks[layout].channels ?? 1))

@@ -6,13 +6,12 @@ import type { Region, TileTensor } from '../lowering/ir/tile-tensor'
 import type { OpStep, StepGradients } from '../lowering/scope/op-step'
 import { inStepIo, tileFields } from '../lowering/scope/regions'
 import type { ModelScope, TileScope } from '../lowering/scope/scope'
+import { labelBytes } from '../lowering/scope/step-io'
 import { lossFunctions } from '../pointwise/loss-functions'
 import { rowWeightsAt } from './losses'
 import { overlapBytes, overlapsAt } from './moment-addresses'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 import { noLabel } from './target-weight'
-
-const labelBytes = 4
 
 /** A loss of scores whose targets are classes. */
 type ClassLossNode = NodeFor<'classLoss' | 'pixelLoss' | 'overlapLoss'>

@@ -6,9 +6,8 @@ import { stepIoOperand, noOperand, type UnplacedOperand } from '../lowering/ir/b
 import type { Region } from '../lowering/ir/tile-tensor'
 import { inStepIo } from '../lowering/scope/regions'
 import type { ModelScope, TileScope } from '../lowering/scope/scope'
+import { labelBytes } from '../lowering/scope/step-io'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
-
-const labelBytes = 4
 
 /** Where the weights of a tile's rows are, if rows have weights. */
 export const rowWeightsAt = (

@@ -3,9 +3,8 @@ import type { OpStep } from '../lowering/scope/op-step'
 import { stepIoOperand, noOperand } from '../lowering/ir/builder'
 import { inStepIo, tileFields } from '../lowering/scope/regions'
 import type { TileScope } from '../lowering/scope/scope'
+import { labelBytes } from '../lowering/scope/step-io'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
-
-const labelBytes = 4
 
 const readOperands = (
   { stepIo }: TileScope,

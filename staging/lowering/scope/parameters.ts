@@ -1,6 +1,6 @@
 import type { BufferIdentity } from '../ir/buffer-identity'
 import { isTrainable, type Node, type Parameter } from '../../graph/graph'
-import { isTransformed, layoutCode, weightElements, type Layout, type TransformedLayouts } from '../../kernels/layout'
+import { isTransformed, layoutCode, roundUp, weightElements, type Layout, type TransformedLayouts } from '../../kernels/layout'
 import {
   findTrainingParameters,
   gradientSlices,
@@ -29,8 +29,6 @@ export interface WeightForms extends WeightLayouts {
   /** Groups of channels, each with weights of its own. */
   readonly groups: number
 }
-
-const roundUp = (count: number, multiple: number): number => Math.ceil(count / multiple) * multiple
 
 /**
  * A node's parameters in the arena, where they live across steps; undefined for an op that has

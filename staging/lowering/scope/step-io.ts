@@ -7,6 +7,9 @@ import type { StepGraph } from '../../graph/step-graph'
 import type { StepIoLayout } from './scope'
 import type { DeviceModel } from '../../devices/device-model'
 
+/** Bytes of a target that is a label. */
+export const labelBytes = stepIoElementBytes('int32')
+
 interface IoLayout {
   readonly bytes: number
   readonly entries: readonly StepIoEntry[]

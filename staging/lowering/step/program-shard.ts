@@ -8,11 +8,10 @@ import type { TensorShare } from '../../program/program-buffer'
 import { accumulatesMoments } from '../../graph/statistics'
 import { bufferText, tileIdentity, type BufferIdentity } from '../ir/buffer-identity'
 import type { ModelScope } from '../scope/scope'
+import { labelBytes } from '../scope/step-io'
 import { listTensorsGatheredInParts, listTensorsPooledInParts } from '../segment/merge-statistics'
 import { toRanges } from '../scope/copies'
 import { listReplicated } from './replicated'
-
-const labelBytes = 4
 
 /** What a rank takes of a target where an op of a segment is made; undefined where it takes all. */
 const targetShare = ({ graph, parameterBytes }: ModelScope, segment: Segment, position: number): TensorShare | undefined => {
