@@ -18,7 +18,7 @@ export type PartialPlan = Partial<PlanInFile>
 
 /**
  * What a plan must be besides P to fit the model M: anything, and Invalid at the field that is
- * wrong. What staging and plan-rules.ts do at run time, with the same sentences; where a type is
+ * wrong. What staging and rules.ts do at run time, with the same sentences; where a type is
  * wider than one value, only run time knows.
  */
 export type CheckedPlan<M extends Model, P> = [keyof P] extends [keyof PlanFile | keyof EarlierPlanFields]
