@@ -8,8 +8,8 @@ import { segmentTiling } from '../../staging/graph/tiling'
 import { largestTile, segmentEstimator } from '../../staging/lowering/cost/estimate'
 import { emitSegment } from '../../staging/lowering/cost/emit-segment'
 import { createBuilder, createPool } from '../../staging/lowering/ir/builder'
+import { zeroBuffer } from '../../staging/lowering/scope/copies'
 import { createModelScope } from '../../staging/lowering/segment/create-scope'
-import { zeroBuffer } from '../../staging/lowering/segment/segment-code'
 import { endsOnHost } from '../../staging/plans/host-tensors'
 import { createStepGraph } from '../../staging/ops/build-graph'
 import { computeLifetimes } from '../../staging/placement/lifetimes'
@@ -60,7 +60,7 @@ test('the bytes of a segment are those that live at once in the code of its larg
           onForwardDone: () => {
             turn = count(builder.code())
           },
-          ...(!streams && { finish: (_, gradient) => zeroBuffer({ builder }, gradient) })
+          ...(!streams && { finish: (_, gradient) => zeroBuffer(builder, gradient) })
         })
         const local = computeLifetimes(builder.code(), []).filter(({ buffer: { role } }) => role === 'local' || role === 'unwanted')
         const across = local.filter(({ from, to }) => from < turn && to > turn)

@@ -4,7 +4,7 @@ import { extentsOfTensor } from '../../graph/graph'
 import type { ImageRows, SharedTensor } from '../../graph/shared-tensor'
 import { channelBlock, layoutCode, type Layout } from '../../kernels/layout'
 import type { BufferRole, ImageRanges, TensorShare } from '../../program/program-buffer'
-import { arenaOperand, type Builder, type UnplacedOperand } from '../ir/builder'
+import { arenaOperand, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
 import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
 import { boxStrides, regionAddress, tensorBytes, tileFields } from './regions'
 import type { ModelScope } from './scope'
@@ -34,6 +34,10 @@ export const copyPart = (builder: Builder, from: Part, to: Part, add: 0 | 1, ele
     { source: regionAddress(from.tensor, from.region, elementBytes), destination: regionAddress(to.tensor, to.region, elementBytes) }
   )
 }
+
+/** Zeroes all of a buffer. */
+export const zeroBuffer = (builder: Builder, buffer: Buffer): void =>
+  builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: arenaOperand(buffer) })
 
 /** Zeroes all of a tile. */
 export const zeroTile = (builder: Builder, { address, layout, extents }: TileTensor, elementBytes: number): void =>

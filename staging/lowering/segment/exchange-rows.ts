@@ -1,11 +1,11 @@
 import { findShard } from '../../graph/shard'
 import { arenaOperand, type Buffer } from '../ir/builder'
 import type { TileTensor, WholeTensor } from '../ir/tile-tensor'
-import { type ElementsOf, addParts, copyElements, wholeTensor } from '../scope/copies'
+import { type ElementsOf, addParts, copyElements, wholeTensor, zeroBuffer } from '../scope/copies'
 import type { ModelScope } from '../scope/scope'
 import { gatherParts } from './gather-parts'
 import { mergeMaxima } from './merge-statistics'
-import { zeroBuffer, type SegmentCode } from './segment-code'
+import type { SegmentCode } from './segment-code'
 import { receiveRows, sendRows } from './send-rows'
 
 /** What each rank has of a sum is gathered, and added in the order of ranks. */
@@ -75,7 +75,7 @@ export const leaveGradientsToFirstRank = (scope: ModelScope, { segment, ends, bo
   for (const tensor of ends.inputs) {
     const { gradient, readInParts } = boundaries.get(tensor) ?? {}
     const isReadAfter = graph.readers[tensor]!.some((reader) => reader >= segment.to)
-    if (gradient !== undefined && isReadAfter && readInParts?.at(-1)?.from === segment.from) zeroBuffer(scope, gradient.buffer)
+    if (gradient !== undefined && isReadAfter && readInParts?.at(-1)?.from === segment.from) zeroBuffer(scope.builder, gradient.buffer)
   }
 }
 
@@ -91,7 +91,7 @@ export const contributingOnce = (scope: ModelScope, code: SegmentCode): SegmentC
     const boundary = boundaries.get(tensor)
     if (boundary?.gradient === undefined || !boundary.readInParts.some(({ from }) => from >= segment.to)) return []
     const gradient = wholeTensor(scope, tensor, boundary.gradient.identity, 'unwanted')
-    zeroBuffer(scope, gradient.buffer)
+    zeroBuffer(scope.builder, gradient.buffer)
     return [[tensor, { ...boundary, gradient }] as const]
   })
   return left.length === 0 ? code : { ...code, boundaries: new Map([...boundaries, ...left]) }

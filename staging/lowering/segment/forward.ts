@@ -1,6 +1,6 @@
 import { findShard } from '../../graph/shard'
 import type { TileTensor } from '../ir/tile-tensor'
-import { castTile, zeroTile } from '../scope/copies'
+import { castTile, zeroTile, zeroBuffer } from '../scope/copies'
 import type { OpStep } from '../scope/op-step'
 import { castSharedWeights } from '../scope/parameters'
 import { isMixedPrecision, type ModelScope } from '../scope/scope'
@@ -12,7 +12,7 @@ import { finishOverlaps, accumulateMomentsOfSum, updateRunning, zeroMoments } fr
 import { emitTiles } from './double-buffering'
 import { exchangeOutputs } from './exchange-rows'
 import { mergeStatistics } from './merge-statistics'
-import { zeroBuffer, type SegmentCode, type TileEmitter } from './segment-code'
+import type { SegmentCode, TileEmitter } from './segment-code'
 import { createSegmentScope } from './segment-scope'
 import { orderForward } from './tile-order'
 
@@ -25,7 +25,7 @@ const createSums = (scope: ModelScope, { segment, ends, boundaries }: SegmentCod
   const { grid } = segment
   const added = ends.outputs.filter((tensor) => writes(tensor) && accumulates(graph.nodes[tensor - 1]!))
   if (!isMixedPrecision(scope)) {
-    added.forEach((tensor) => zeroBuffer(scope, boundaries.get(tensor)!.tensor.buffer))
+    added.forEach((tensor) => zeroBuffer(scope.builder, boundaries.get(tensor)!.tensor.buffer))
     return new Map()
   }
   if (grid.H === 1 && grid.W === 1 && findShard(graph, segment) === undefined) return new Map()

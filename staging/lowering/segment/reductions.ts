@@ -5,13 +5,13 @@ import type { NormalisationNode } from '../../graph/statistics'
 import { arenaOperand, noOperand, type Buffer, type UnplacedOperand } from '../ir/builder'
 import type { Region, WholeTensor } from '../ir/tile-tensor'
 import { statisticsCount, rowsOfTile, sumBytes } from '../../ops/moment-addresses'
+import { zeroBuffer } from '../scope/copies'
 import { trainableTensors } from '../scope/parameters'
 import type { SegmentScope } from '../scope/scope'
 import { isPending } from '../tile/moments'
 import { emitPendingGradient, emitPendingGradientOfPart, emitReductionParameters } from '../tile/reduction-backward'
 import { addSumsOfRanks } from './merge-statistics'
 import { findInputGradient, type SegmentBackward } from './segment-backward'
-import { zeroBuffer } from './segment-code'
 
 /**
  * The gradient of a normalisation's output that is not complete before all tiles are done, and of
@@ -72,9 +72,9 @@ export const prepareReductions = (backward: SegmentBackward): Reductions => {
     (position) => scope.graph.nodes[position]!.statistics !== undefined && scope.requiresGrad[position + 1]!
   )
   const sums = createSums(backward, positions)
-  sums.forEach((buffer) => zeroBuffer(scope, buffer))
+  sums.forEach((buffer) => zeroBuffer(scope.builder, buffer))
   const pending = positions.flatMap((position) => createPending(backward, position))
-  pending.forEach(({ dy }) => zeroBuffer(scope, dy.buffer))
+  pending.forEach(({ dy }) => zeroBuffer(scope.builder, dy.buffer))
   const waiting = positions.filter((position) => {
     const node = nodeAt(backward, position)
     return isPending(scope.graph, code.segment, node) && code.hostTensors.get(node.inputs[0]!)?.gradient !== undefined

@@ -1,10 +1,11 @@
 import type { Buffer } from '../ir/builder'
 import type { WholeTensor } from '../ir/tile-tensor'
+import { zeroBuffer } from '../scope/copies'
 import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
 import { trainableTensors } from '../scope/parameters'
 import type { ModelScope } from '../scope/scope'
 import type { Pass } from '../tile/bound-segment'
-import { zeroBuffer, type SegmentCode } from './segment-code'
+import type { SegmentCode } from './segment-code'
 
 /** The backward of a segment: what all of its parts share. */
 export interface SegmentBackward {
@@ -57,7 +58,7 @@ export const zeroParameterSums = (backward: SegmentBackward): void => {
   if (backward.isTiled)
     listTileSummedParameters(backward)
       .filter(({ gradient }) => gradient === undefined)
-      .forEach((tensor) => zeroBuffer(backward.scope, backward.sumOf(tensor)))
+      .forEach((tensor) => zeroBuffer(backward.scope.builder, backward.sumOf(tensor)))
 }
 
 /**

@@ -1,8 +1,6 @@
 import type { SegmentTiling } from '../../graph/tiling'
-import { arenaOperand, type Buffer } from '../ir/builder'
 import type { Body, BufferSlot } from '../ir/tile-tensor'
 import { createBody } from '../scope/regions'
-import type { ModelScope } from '../scope/scope'
 import type { BoundSegment, Direction, Pass } from '../tile/bound-segment'
 
 /** What emits the code of each tile in a pass over its segment. */
@@ -68,7 +66,3 @@ export const enumerateBodies = (tiling: SegmentTiling): readonly Body[] => {
   knownBodies.set(tiling, found)
   return found
 }
-
-/** Zeroes all of a buffer. */
-export const zeroBuffer = ({ builder }: Pick<ModelScope, 'builder'>, buffer: Buffer): void =>
-  builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: arenaOperand(buffer) })

@@ -1,8 +1,8 @@
+import { zeroBuffer } from '../scope/copies'
 import type { Body, Region } from '../ir/tile-tensor'
 import { writesDirectly } from '../tile/input-gradients'
 import type { Reductions } from './reductions'
 import { findInputGradient, isFirstToContribute, type SegmentBackward } from './segment-backward'
-import { zeroBuffer } from './segment-code'
 
 /** What a tile reads of an input by the op whose backward comes first. */
 const findFirstReading = ({ scope, code: { segment } }: SegmentBackward, tensor: number): ((body: Body) => Region) => {
@@ -25,6 +25,6 @@ export const zeroInputGradients = (backward: SegmentBackward, { pending }: Reduc
     const isAdded = waits.length > 0 || code.bodies.some((body) => !writesDirectly(scope, whole, regionIn(body), code.segment))
     // Of a tensor that each rank has whole, the tiles of one have its images alone.
     const images = code.bodies.reduce((sum, body) => sum + body.runs[0].count * regionIn(body).size[0], 0)
-    if (isAdded || images < whole.extents[0]) zeroBuffer(scope, whole.buffer)
+    if (isAdded || images < whole.extents[0]) zeroBuffer(scope.builder, whole.buffer)
   }
 }

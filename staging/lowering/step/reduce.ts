@@ -1,6 +1,6 @@
 import { arenaOperand, type Buffer, type Builder } from '../ir/builder'
 import { waitForEngine } from '../ir/wait-for-engine'
-import { addParts } from '../scope/copies'
+import { addParts, zeroBuffer } from '../scope/copies'
 import type { ParameterTensor } from '../scope/parameter-tensor'
 import { trainableTensors } from '../scope/parameters'
 import { runningMoments } from '../scope/running-moments'
@@ -9,10 +9,6 @@ import { mostRanks, sharesMicroBatches } from '../../graph/objective'
 import { mostPieceBytes, splitPieces, type Piece, type Reduction } from './pieces'
 import { momentBytes } from '../../ops/moment-addresses'
 import { launchUpdateRunning } from '../tile/moments'
-
-/** Zeroes all of a buffer. */
-export const zero = (builder: Builder, buffer: Buffer): void =>
-  builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: arenaOperand(buffer) })
 
 /**
  * Sends to each rank that adds a gradient its slice of a piece of it, and receives what all have of
@@ -75,7 +71,7 @@ const reduceGradients = (builder: Builder, parameters: readonly ParameterTensor[
     wait()
     wait = next
     addPiece(builder.launch, parameter, piece, bufferOf(index), reduction)
-    if (isLast) zero(builder, parameter.gradient!)
+    if (isLast) zeroBuffer(builder, parameter.gradient!)
   })
 }
 
@@ -90,7 +86,7 @@ const reduceMoments = (scope: ModelScope, builder: Builder, { ranks, ranksOfImag
       const bytes = count * momentBytes
       const received = builder.buffer({ kind: 'received-moments' }, places * bytes)
       // All of it, so that the plan's bytes are those of any number of ranks.
-      zero(builder, received)
+      zeroBuffer(builder, received)
       waitForEngine(builder, 'network', 'compute')
       builder.allToAll({
         ...{ ranks, apart: 1, bytes, sendStride: 0, receiveStride: bytes },
@@ -116,7 +112,7 @@ export const emitReduce = (scope: ModelScope, builder: Builder, reduction: Reduc
     parameters.filter((parameter) => !added.has(parameter)),
     reduction
   )
-  for (const parameter of parameters) if (added.has(parameter)) zero(builder, parameter.gradient!)
+  for (const parameter of parameters) if (added.has(parameter)) zeroBuffer(builder, parameter.gradient!)
 }
 
 /**

@@ -4,7 +4,8 @@ import { waitForEngine } from '../ir/wait-for-engine'
 import type { ParameterTensor } from '../scope/parameter-tensor'
 import { updateElements } from '../scope/parameters'
 import { splitPieces, type Reduction } from './pieces'
-import { gatherPieces, zero } from './reduce'
+import { zeroBuffer } from '../scope/copies'
+import { gatherPieces } from './reduce'
 
 /** A piece of a parameter, and the rank's slice of it, which is updated in a place of its own. */
 interface OwnPiece {
@@ -75,7 +76,7 @@ export const restoreSlices = (
 ): void => {
   // What fills slices up is zero.
   const whole = parameter.gradient!
-  zero(builder, whole)
+  zeroBuffer(builder, whole)
   fill(arenaOperand(whole))
   for (const { offset, sumOffset, sliceBytes } of splitPieces(parameter, reduction))
     builder.ownSlice({
@@ -99,5 +100,5 @@ export const gatherSlices = (
   waitForEngine(builder, 'network', 'compute')
   gatherPieces(builder, parameter, state, reduction)()
   use(arenaOperand(parameter.gradient!))
-  zero(builder, parameter.gradient!)
+  zeroBuffer(builder, parameter.gradient!)
 }

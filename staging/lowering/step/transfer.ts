@@ -7,7 +7,7 @@ import { waitForEngine } from '../ir/wait-for-engine'
 import { reorderParameter } from '../scope/parameters'
 import { isOptimizerState, isZeroBetweenUpdates, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
 import type { Reduction } from './pieces'
-import { zero } from './reduce'
+import { zeroBuffer } from '../scope/copies'
 import { gatherSlices, restoreSlices } from './shard-optimizer'
 import type { UnplacedSection } from './step'
 
@@ -37,7 +37,7 @@ export const transferSection = (
   for (const tensor of persistentTensors) {
     const { name, role, parameter, buffer } = tensor
     if (isZeroBetweenUpdates(role)) {
-      if (direction === 'restore') zero(builder, buffer)
+      if (direction === 'restore') zeroBuffer(builder, buffer)
       continue
     }
     const outside = [stepIoOperand(offset), 'plain'] as const
@@ -58,7 +58,7 @@ export const transferSection = (
         waitForEngine(builder, 'to-device', 'compute')
         moveWhole(builder, 'to-device', whole, buffer)
         saveFrom(arenaOperand(whole))
-        if (whole === parameter.gradient) zero(builder, whole)
+        if (whole === parameter.gradient) zeroBuffer(builder, whole)
       }
     } else if (direction === 'save') saveFrom(arenaOperand(buffer))
     else {

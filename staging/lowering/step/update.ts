@@ -4,7 +4,8 @@ import type { ParameterTensor } from '../scope/parameter-tensor'
 import { arenaOperand, stepIoOperand, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
 import type { OptimizerUpdates } from './optimizer-updates'
 import type { Reduction } from './pieces'
-import { gatherPieces, zero } from './reduce'
+import { zeroBuffer } from '../scope/copies'
+import { gatherPieces } from './reduce'
 import { updateSlices } from './shard-optimizer'
 
 const normBytes = 8
@@ -57,8 +58,8 @@ export const emitUpdate = (
     for (const { sum, updatedElements } of parameters) clip(sum!, updatedElements)
     updateSlices(builder, optimizer, parameters, stateOf, reduction)
     for (const { gradient, sum } of parameters) {
-      if (clipNorm !== undefined) zero(builder, gradient!)
-      zero(builder, sum!)
+      if (clipNorm !== undefined) zeroBuffer(builder, gradient!)
+      zeroBuffer(builder, sum!)
     }
     return
   }
@@ -69,7 +70,7 @@ export const emitUpdate = (
     gathered[index]?.()
     clip(gradient!, elements)
     update(parameter, gradient!)
-    for (const used of sum === undefined ? [gradient!] : [gradient!, sum]) zero(builder, used)
+    for (const used of sum === undefined ? [gradient!] : [gradient!, sum]) zeroBuffer(builder, used)
   }
   finish()
 }

@@ -7,16 +7,13 @@ import type { Segment } from '../../plans/plan'
 import type { Pass } from './bound-segment'
 import type { TilePass } from './tile-pass'
 import type { ModelScope } from '../scope/scope'
-import { arenaOperand, offsetBy, zeroStrides, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
+import { arenaOperand, offsetBy, zeroStrides, type Buffer, type UnplacedOperand } from '../ir/builder'
 import { wholePart, isSameRegion, regionExtents, tensorBytes, tileFields, within } from '../scope/regions'
-import { copyPart } from '../scope/copies'
+import { copyPart, zeroBuffer } from '../scope/copies'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 import { getNodeLowering } from '../../ops'
 import { momentBytes, momentsAt } from '../../ops/moment-addresses'
 import { joinedChannels, type MeasuredChannels } from './joined-moments'
-
-const zero = (builder: Builder, { bytes }: Buffer, destination: UnplacedOperand): void =>
-  builder.launch<'zero'>({ kind: 'zero', bytes }, { destination })
 
 /** Positions of the ops that accumulate moments of a tensor that a span makes, or loads. */
 const accumulatingFrom = ({ graph }: ModelScope, { from, to }: Segment): readonly number[] => {
@@ -31,10 +28,9 @@ const poolingIn = ({ graph }: ModelScope, { from, to }: Segment): readonly numbe
 
 /** Before the tiles of a pass: what they add to starts at zero. */
 export const zeroMoments = (scope: ModelScope, segment: Segment): void =>
-  [...accumulatingFrom(scope, segment), ...poolingIn(scope, segment)].forEach((position) => {
-    const buffer = scope.moments.get(position)!
-    zero(scope.builder, buffer, arenaOperand(buffer))
-  })
+  [...accumulatingFrom(scope, segment), ...poolingIn(scope, segment)].forEach((position) =>
+    zeroBuffer(scope.builder, scope.moments.get(position)!)
+  )
 
 /**
  * The ops that accumulate moments of a tensor in this pass. Recomputation leaves them as they are.
