@@ -1,3 +1,4 @@
+import { elementCount } from '../../staging/graph/extents'
 import type { DiskBuffer, MappedStepIo } from '../system/disk-buffer'
 import { stepIoElementBytes, type StepIoEntry, type Section } from '../../staging/program/program'
 
@@ -26,10 +27,8 @@ export const partBytes = 2 ** 30
 export const copyTensors = (entries: readonly StepIoEntry[], from: Pick<StepIo, 'view'>, to: Pick<StepIo, 'view'>): void =>
   entries.forEach(({ name }) => to.view(name).set(from.view(name)))
 
-const elementCount = ({ shape }: StepIoEntry): number => shape.reduce((product, extent) => product * extent, 1)
-
 const makeView = (buffer: ArrayBuffer, byteOffset: number, entry: StepIoEntry): Numbers => {
-  const elements = elementCount(entry)
+  const elements = elementCount(entry.shape)
   switch (entry.type) {
     case 'uint8':
       return new Uint8Array(buffer, byteOffset, elements)
@@ -58,7 +57,7 @@ export function createStepIo(section: Section, disk?: DiskBuffer): StepIo {
     return entry
   }
   const partsOf = (entry: StepIoEntry): readonly Uint8Array[] => {
-    const bytes = elementCount(entry) * stepIoElementBytes(entry.type)
+    const bytes = elementCount(entry.shape) * stepIoElementBytes(entry.type)
     return Array.from({ length: Math.ceil(bytes / partBytes) }, (_, index) => {
       const [from, length] = [entry.offset + index * partBytes, Math.min(partBytes, bytes - index * partBytes)]
       return memory === undefined ? new Uint8Array(disk!.part(from, length)) : new Uint8Array(memory, from, length)

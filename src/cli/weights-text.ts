@@ -1,3 +1,4 @@
+import { elementCount } from '../../staging/graph/extents'
 import type { TrainReport } from '../commands/train'
 import { table } from '../text/table'
 
@@ -21,8 +22,7 @@ const listModules = (names: readonly string[], others: readonly string[]): reado
 const listText = (names: readonly string[]): string =>
   names.length > shown ? `${names.slice(0, shown).join(', ')} and ${names.length - shown} more` : names.join(', ')
 
-const values = (tensors: Tensors): number =>
-  tensors.reduce((sum, { shape }) => sum + shape.reduce((product, extent) => product * extent, 1), 0)
+const values = (tensors: Tensors): number => tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0)
 
 /** A table of what a training starts from: tensors that were read, drawn anew, and not read. */
 export const weightsText = ({ path, loaded, drawn, leftOver }: StartingWeights): string => {

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { flow, pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
+import { elementCount } from '../../staging/graph/extents'
 import { strictObject } from '../../staging/decoding/strict-object'
 import { predicateCodec, oneOfCodec } from '../../staging/decoding/predicate-codec'
 import {
@@ -135,7 +136,7 @@ export const extents = (count: number, placeholder: string, example: string): Ki
     const values = text.split('x').map((part) => (/^\d+$/.test(part) ? Number(part) : 0))
     if (values.length !== count || values.some((value) => value === 0))
       return E.left(`"${text}" is not ${count} whole numbers above zero joined by x, such as ${example}`)
-    return values.reduce((product, value) => product * value, 1) <= maxElements
+    return elementCount(values) <= maxElements
       ? E.right(values)
       : E.left(`"${text}" is larger than anything that can be planned: take a smaller one`)
   })

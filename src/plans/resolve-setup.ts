@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import { elementCount } from '../../staging/graph/extents'
 import type { Model, PlanFile } from '../../dsl'
 import type { HeadOptions } from '../../models'
 import { type DevicePrecision, type NetworkRates, deviceFileName } from '../../staging'
@@ -101,8 +102,6 @@ const loadParts = (options: SetupChoices, knownClasses?: number): Outcome<Parts>
 const resolveDevice = (device: SetupChoices['device']): E.Either<Failure, Setup['device']> =>
   isDeviceName(device) ? E.right(device) : loadDevice(device)
 
-const product = (extents: readonly number[]): number => extents.reduce((all, extent) => all * extent, 1)
-
 /** The model with the loss that --loss asks for. */
 const withFormula = ({ loss }: Pick<SetupChoices, 'loss'>, model: Model, input: readonly number[]): E.Either<Failure, Model> =>
   loss === undefined ? E.right(model) : withLoss(loss, input)(model)
@@ -123,7 +122,7 @@ export const resolveSetup = (options: SetupChoices, classesOfData?: number): Out
           )
         )
       // A batch and a crop may each be small enough.
-      return product(input) <= maxElements
+      return elementCount(input) <= maxElements
         ? E.map((whole: Model) => ({ ...fields, model: whole, input }))(withFormula(options, model, input))
         : E.left(inputFailure(`the input ${input.join('x')} is larger than anything that can be planned: take a smaller one`))
     })

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import { elementCount } from '../../staging/graph/extents'
 import { type AnyLayer, type Layers, type Model, conv2d, dropout, globalAvgPool, linear, meanSquaredError } from '../../dsl'
 import { flatLayers, isDirective } from '../../dsl/internal'
 import type { Graph } from '../../staging'
@@ -100,7 +101,7 @@ export const weightsOfClass =
     const heads = new Map<string, Numbers>(
       scoring.parameters
         .filter(({ name, shape }) => shapes.get(name)?.[0] !== shape[0])
-        .map(({ name, shape }) => [name, new Float64Array(shape.reduce((product, extent) => product * extent, 1))])
+        .map(({ name, shape }) => [name, new Float64Array(elementCount(shape))])
     )
     return pipe(
       readWeights(weights, scoring, 0, { ...io, view: (name) => heads.get(name) ?? io.view(name) }),

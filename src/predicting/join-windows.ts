@@ -1,5 +1,6 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import { elementCount } from '../../staging/graph/extents'
 import type { Program } from '../../staging'
 import { stepIoElementBytes, type StepIoEntry } from '../../staging/program/program'
 import type { Outcome } from '../failure'
@@ -43,7 +44,7 @@ export const joinWindows = (program: Pick<Program, 'step'>, { height, width }: E
   const elementBytes = stepIoElementBytes(entry.type)
   const stepIoBytes = shape.reduce((product, extent) => product * extent, elementBytes)
   const entries = [{ ...entry, shape, offset: 0 }]
-  const planeCount = planes.reduce((product, extent) => product * extent, 1)
+  const planeCount = elementCount(planes)
   return pipe(
     outputBuffer('what is predicted of an image by windows', stepIoBytes),
     TE.map((disk) => {

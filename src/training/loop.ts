@@ -190,7 +190,7 @@ const validateAfter = async (
   return bestSoFar(record, options.bestBy ?? 'loss')?.since === 0 ? stateWriter.best(step)() : E.right(undefined)
 }
 
-const isDue = (every: number | undefined, steps: number): boolean => every !== undefined && steps % every === 0
+const isDue = (every: number, steps: number): boolean => steps % every === 0
 
 /** Whether an epoch ends with so many steps. */
 const endsEpoch = ({ epochs }: TrainingRun, done: number): boolean => Math.floor(epochs(done)) > Math.floor(epochs(done - 1))

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/Either'
 import type { FileHandle } from 'node:fs/promises'
+import { elementCount } from '../../staging/graph/extents'
 import type { Outcome } from '../failure'
 import { type Target, checkElements, convertElements, elementBytes } from './element-types'
 import { readRange, withFile } from './file-bytes'
@@ -58,16 +59,14 @@ const gather = (read: ArrayBuffer, { shape, strides }: TorchTensor, bytes: numbe
   return target.buffer
 }
 
-const countElements = ({ shape }: TorchTensor): number => shape.reduce((product, extent) => product * extent, 1)
-
 /** In rows: each stride is the product of the extents after it, but for extents of one. */
 const isContiguous = ({ shape, strides }: TorchTensor): boolean =>
-  shape.every((extent, axis) => extent === 1 || strides[axis] === shape.slice(axis + 1).reduce((product, one) => product * one, 1))
+  shape.every((extent, axis) => extent === 1 || strides[axis] === elementCount(shape.slice(axis + 1)))
 
 const readView = (path: string, name: string, { view, storage }: StoredView, target: Target): Outcome<void> =>
   withFile(path, async (file) => {
     const { type } = view.storage
-    const fits = checkElements(name, type, countElements(view), target)
+    const fits = checkElements(name, type, elementCount(view.shape), target)
     if (E.isLeft(fits)) return fits
     const bytes = elementBytes[type]
     const read = await readRange(file, name, storage.offset + view.offset * bytes, spannedElements(view) * bytes)

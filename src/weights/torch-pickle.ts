@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
+import { elementCount } from '../../staging/graph/extents'
 import { type ElementType, elementBytes } from './element-types'
 import { PickleGlobal, type PickleValue, readPickle } from './pickle'
 
@@ -58,7 +59,7 @@ const decodeTensor = (args: readonly PickleValue[]): E.Either<string, TorchTenso
   const [storage, offset, shape, strides] = args
   if (!(storage instanceof Storage) || !isExtent(offset) || !areExtents(shape) || !areExtents(strides) || shape.length !== strides.length)
     return E.left('has a tensor that is no view of a storage')
-  const elements = shape.reduce((product, extent) => product * extent, 1)
+  const elements = elementCount(shape)
   const reach = offset + spannedElements({ shape, strides })
   return Number.isSafeInteger(elements) && Number.isSafeInteger(reach) && reach <= storage.elements
     ? E.right(new TorchTensor(storage, offset, shape, strides))

@@ -4,5 +4,5 @@
  */
 export type Extents = readonly [batch: number, channels: number, height: number, width: number]
 
-/** Elements of a tensor. */
-export const elementCount = (extents: Extents): number => extents.reduce((product, extent) => product * extent, 1)
+/** Elements of a tensor of any number of extents. */
+export const elementCount = (extents: readonly number[]): number => extents.reduce((product, extent) => product * extent, 1)

@@ -1,3 +1,4 @@
+import { elementCount } from './extents'
 import { tileAxes, type TileAxis } from '../program/program'
 import { memoizePerObject } from '../memoize'
 import { axisTile, ownedParts, partsOfTile, type AxisTile } from './axis-tile'
@@ -181,8 +182,6 @@ export const nodeWithoutInput = (graph: Graph, span: Span): Node | undefined => 
   return graph.nodes.slice(span.from, span.to)[Math.max(...positions)]
 }
 
-const product = (extents: readonly number[]): number => extents.reduce((all, extent) => all * extent, 1)
-
 /** Forward multiply-adds of a segment when tiled: halos are computed once a tile. */
 export const segmentMultiplyAdds = (graph: Graph, span: Span, tiling: SegmentTiling): number => {
   const heldExtent = (axis: TileAxis, tensor: number): number =>
@@ -191,7 +190,7 @@ export const segmentMultiplyAdds = (graph: Graph, span: Span, tiling: SegmentTil
     .slice(span.from, span.to)
     .reduce(
       (sum, node, position) =>
-        sum + node.multiplyAdds * node.output[1] * product(tileAxes.map((axis) => heldExtent(axis, span.from + position + 1))),
+        sum + node.multiplyAdds * node.output[1] * elementCount(tileAxes.map((axis) => heldExtent(axis, span.from + position + 1))),
       0
     )
 }

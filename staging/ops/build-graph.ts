@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { pixelCrossEntropy, softmaxCrossEntropy, type Layers, type Model } from '../../dsl'
 import { appendLoss, flatLayers, isBroadcast, isDirective, isLoss, trace, type Op, type TracedLayer } from '../../dsl/internal'
 import { inputError, type StagingError } from '../error'
-import type { Extents } from '../graph/extents'
+import { elementCount, type Extents } from '../graph/extents'
 import { findReaders, hasTarget, isNormalised, type Graph, type PlacedDirective, type Node } from '../graph/graph'
 import { shardIn, type Objective } from '../graph/objective'
 import type { Source, StepGraph } from '../graph/step-graph'
@@ -18,9 +18,7 @@ const parameterNames = { weight: 'weight', bias: 'bias', runningMean: 'running_m
 const mostElements = 2 ** 46
 
 const sizeFault = (output: readonly number[]): string | undefined =>
-  output.reduce((product, extent) => product * extent, 1) > mostElements
-    ? `its output ${output.join('x')} is larger than anything that can be planned`
-    : undefined
+  elementCount(output) > mostElements ? `its output ${output.join('x')} is larger than anything that can be planned` : undefined
 
 /** Refuses an op that no device could run. */
 const withRunnableOps = (layers: readonly TracedLayer[]): E.Either<string, readonly TracedLayer[]> => {

@@ -1,5 +1,6 @@
 import { toWindow, type ArgsOf } from '../../dsl/internal'
 import { imageAccess, type AccessMap } from '../graph/access'
+import { elementCount } from '../graph/extents'
 import type { Node } from '../graph/graph'
 import type { DeviceModel } from '../devices/device-model'
 import { layoutCode, transformedFor, type LargestTile, type Layout, type TransformedLayouts } from '../kernels/layout'
@@ -37,8 +38,7 @@ export const windowAccess = (args: ArgsOf<'conv2d' | 'maxPool2d' | 'avgPool2d'>)
  * Returns the multiply-adds per output of an op each of whose outputs is a product with a row of
  * the weights.
  */
-export const productsPerOutput = ({ parameters }: Pick<Node, 'parameters'>): number =>
-  parameters[0]!.shape.slice(1).reduce((product, extent) => product * extent, 1)
+export const productsPerOutput = ({ parameters }: Pick<Node, 'parameters'>): number => elementCount(parameters[0]!.shape.slice(1))
 
 /** A convolution, and as much of the tiles that it reads and writes as its kernels' fields say. */
 type Geometry = Parameters<typeof windowFields>[1] & {

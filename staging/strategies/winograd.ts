@@ -1,4 +1,5 @@
 import type { DeviceModel } from '../devices/device-model'
+import { elementCount } from '../graph/extents'
 import type { Graph } from '../graph/graph'
 import type { StepGraph } from '../graph/step-graph'
 import { weightElements } from '../kernels/layout'
@@ -80,7 +81,7 @@ const countSlices = (weight: ParameterTensor): number => Math.max(...directions.
 /** Whether so many slices leave much memory of what a convolution takes, with few launches. */
 const mayPay = (scope: ModelScope, slices: number, position: number, bytes: number): boolean => {
   const { input, output } = scope.graph.nodes[position]!
-  const activations = [input, output].reduce((sum, shape) => sum + shape.reduce((product, extent) => product * extent, 1), 0)
+  const activations = elementCount(input) + elementCount(output)
   return slices > 1 && slices * input[0] <= mostLaunches && bytes >= leastShare * activations * scope.activationBytes
 }
 
