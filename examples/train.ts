@@ -19,7 +19,7 @@ import {
   train
 } from '../src'
 import { trainingProgress } from '../src/cli/progress'
-import { mean } from '../src/numbers/mean'
+import { mean } from './mean'
 import { table } from '../src/text/table'
 
 const [batch, crop, steps] = [2, 512, 14]
