@@ -1,4 +1,3 @@
-import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Parameter } from '../../staging/graph/graph'
@@ -59,7 +58,7 @@ export const fitInputChannels = (file: WeightFile, parameters: readonly Paramete
     const kept = new Float32Array(kernels * rgb * elements)
     return pipe(
       file.read(name, kept),
-      TE.chainEitherK(() => E.right(fill(target, kept, planes)))
+      TE.map(() => fill(target, kept, planes))
     )
   }
   return {

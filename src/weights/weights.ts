@@ -94,7 +94,7 @@ export const readWeights = (
         () =>
           notices.forEach((notice) => onNotice?.(notice))
     ),
-    TE.map(({ file: stored }): FittedFile => (resets === undefined ? { file: stored } : fitInputChannels(stored, parameters))),
+    TE.map((stored): FittedFile => (resets === undefined ? { file: stored } : fitInputChannels(stored, parameters))),
     TE.bind('match', ({ file }) => TE.fromEither(matchWeights({ file, model, parameters, resets }))),
     TE.chainFirstEitherK((found) => checkClassOrder(found, classNames, parameters)),
     TE.chainFirst(({ file, match }) =>

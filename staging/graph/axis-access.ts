@@ -59,7 +59,8 @@ export interface ReadInterval {
   readonly overhang: number
 }
 
-const single: Interval = { from: 0, to: 1 }
+/** What is read, or held, of an axis along which there is one of all. */
+export const single: Interval = { from: 0, to: 1 }
 
 /** Returns the range that is read of one of the op's inputs. */
 export const readInterval = ({ interval, broadcast }: ReadInterval, tensor: number): Interval => (broadcast === tensor ? single : interval)

@@ -4,7 +4,7 @@ import { boundaryTensors } from './boundary-tensors'
 import { axisIndex, extentsOfTensor, reduces, type Graph } from './graph'
 import { ownedExtent } from './grid'
 import { partition, partitionAlongside, unionInterval, type Interval, type Partition } from './interval'
-import { inputInterval, readInterval, unpadded, withLeftover, type ReadInterval } from './axis-access'
+import { inputInterval, readInterval, single, unpadded, withLeftover, type ReadInterval } from './axis-access'
 import type { Span } from './span'
 import { accumulatesMoments } from './statistics'
 
@@ -49,8 +49,6 @@ export const ownedParts = memoizePerObject(
 /** The parts of one tile. */
 export const partsOfTile = (parts: OwnedParts, index: number): ReadonlyMap<number, Interval> =>
   new Map([...parts].map(([tensor, { part }]) => [tensor, part(index)]))
-
-const single: Interval = { from: 0, to: 1 }
 
 /**
  * What the ops of a span read and hold along an axis, found backwards from the `parts` of its
