@@ -96,7 +96,7 @@ export interface Explanation extends PredictedPlan {
 
 const gradientKinds: readonly BufferIdentity['kind'][] = ['gradient', 'tile-gradient', 'micro-batch-gradient']
 
-const bufferKind = ({ identity: { kind }, role }: Buffer): LiveBytes['what'] => {
+const whatOf = ({ identity: { kind }, role }: Buffer): LiveBytes['what'] => {
   if (gradientKinds.includes(kind)) return 'gradients of parameters'
   if (kind === 'parameter' || kind === 'loaded-weights') return 'parameters'
   if (role === 'persistent' || kind === 'loaded-state') return 'optimizer state'
@@ -107,7 +107,7 @@ const listLive = (graph: Graph, buffers: readonly Buffer[]): readonly LiveBytes[
   const layer = bufferLayers(graph)
   const groups = new Map<string, LiveBytes>()
   for (const buffer of buffers) {
-    const what = bufferKind(buffer)
+    const what = whatOf(buffer)
     const owner = what === 'parameters' || what === 'optimizer state' ? undefined : layer(buffer.identity)
     const key = `${what} ${owner ?? ''}`
     const group = groups.get(key) ?? { what, ...(owner === undefined ? {} : { layer: owner }), bytes: 0, largest: '', largestBytes: 0 }

@@ -10,6 +10,7 @@ import { type TiledMask, countValues, damagedMask, openTiledMask } from './mask-
 import type { Extent2 } from './resolution'
 import { loadSharp } from './load-sharp'
 import { greyHeader, withDiskSpace } from './mapped-image-file'
+import { sharpOptions } from './sharp-options'
 import { replaceFileAtomic, writeFailure } from '../files/atomic-write'
 
 /** The class of each pixel, row by row; 255 does not count. */
@@ -86,8 +87,6 @@ export const openMask = (path: string): Outcome<TiledMask | undefined> =>
     checkOrdinary(path),
     TE.chain(() => openTiledMask(path))
   )
-
-const sharpOptions = { limitInputPixels: false, failOn: 'error' } as const
 
 /**
  * Decodes a mask: 8-bit grey or palette PNG (fewer bits too), of which the stored values are

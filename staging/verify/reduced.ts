@@ -5,14 +5,14 @@ import { fail, failAtByte } from './fault'
 import { firstNotOnce, type Range } from './once'
 import { shardsOptimizer } from './shards-of-optimizer'
 
-const listExchanges = (section: Section | undefined): readonly AllToAll[] =>
+const listAllToAlls = (section: Section | undefined): readonly AllToAll[] =>
   (section?.code ?? []).flatMap((one) => (one.kind === 'allToAll' ? [one] : []))
 
 const reachOf = ({ ranks, bytes }: AllToAll, base: number, stride: number): Range => [base, base + (ranks - 1) * stride + bytes]
 
 /** What of a step sends gradients: all else that ranks exchange there is of their rows. */
 const listSentGradients = (program: Program): readonly AllToAll[] =>
-  listExchanges(program.step).filter(({ send: { base } }) => gradientAt(program, base) !== undefined)
+  listAllToAlls(program.step).filter(({ send: { base } }) => gradientAt(program, base) !== undefined)
 
 const ranksText = ({ ranks, apart }: AddingRanks): string =>
   ranks === 1 ? 'one rank' : `${ranks} ranks${apart > 1 ? ` that are ${apart} apart` : ''}`
@@ -38,11 +38,11 @@ const proveRanks = (program: Program, all: number, one: AllToAll, gradient: Pers
 export const proveReduced = (whole: Program): void => {
   const { persistentTensors, reduce, update, ...program } = whole
   if (reduce === undefined) {
-    const lonely = [update, program.step, program.restore, program.save, program.evaluate].flatMap(listExchanges)
+    const lonely = [update, program.step, program.restore, program.save, program.evaluate].flatMap(listAllToAlls)
     return lonely.length === 0 ? undefined : fail({ kind: 'form', message: 'ranks exchange without a section reduce.' })
   }
   const beside = listSentGradients(whole)
-  const [reducing, gathering] = [[...beside, ...listExchanges(reduce)], listExchanges(update)]
+  const [reducing, gathering] = [[...beside, ...listAllToAlls(reduce)], listAllToAlls(update)]
   const ranks = new Set([...reducing, ...gathering].map((one) => one.ranks * one.apart))
   if (ranks.size > 1) fail({ kind: 'form', message: `exchanges are with ${[...ranks].join(' and with ')} ranks.` })
   const [all = 1] = ranks
