@@ -271,7 +271,7 @@ class CudaEngines : public Engines {
   PinnedMemory<std::byte> hostPool_, stepIo_;
   StepInput input_;
   DeviceMemory<Fault> fault_;
-  // Of the latest section. A copy to memory that is not pinned would itself wait, and watch no rank.
+  // A copy to memory that is not pinned would itself wait, and watch no rank.
   PinnedMemory<Fault> readFault_;
   DeviceMemory<unsigned long long> found_;
   PerEngine<Stream> streams_;  // of the copy engines; compute's is the context's
