@@ -8,11 +8,12 @@
  * machine is taken again.
  */
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { type Contender, start } from './contender'
 import { median } from './median'
+import { readCount, readModels, readOptions } from './options'
 import { discardedText, runInterleaved, type Taken } from './rounds'
+import { runMain } from './run-main'
 
 const startWith = async (addon: string, options: readonly string[]): Promise<Contender> => {
   const step = [process.execPath, '-r', 'ts-node/register/transpile-only', join(__dirname, 'tilefold_step.ts'), ...options]
@@ -28,7 +29,7 @@ const ratio = (one: Taken, first: Taken): number =>
     : one.medianMs / first.medianMs
 
 const main = async (): Promise<void> => {
-  const { values, positionals: addons } = parseArgs({
+  const { values, positionals: addons } = readOptions({
     allowPositionals: true,
     options: {
       models: { type: 'string', default: 'vgg16,resnet50,densenet121' },
@@ -38,16 +39,17 @@ const main = async (): Promise<void> => {
     }
   })
   if (addons.length < 2) throw new Error('name two addons or more: the others are compared with the first')
+  const [models, rounds] = [readModels('--models', values.models), readCount('--rounds', values.rounds)]
   const table = new Table({
     head: ['', ...addons, ...addons.slice(1).map((addon) => `${addon} of ${addons[0]!}`)],
     style: { head: [], border: [] }
   })
   const all: Taken[] = []
-  for (const model of values.models.split(',')) {
+  for (const model of models) {
     const options = ['--model', model, '--size', values.size, '--threads', values.threads]
     const contenders: Contender[] = []
     for (const addon of addons) contenders.push(await startWith(addon, options))
-    const taken = await runInterleaved(contenders, Number(values.rounds))
+    const taken = await runInterleaved(contenders, rounds)
     all.push(...taken)
     const times = taken.map(({ medianMs }) => `${(medianMs / 1000).toFixed(3)} s`)
     table.push([`${model}, ${values.size}x${values.size}`, ...times, ...taken.slice(1).map((one) => ratio(one, taken[0]!).toFixed(3))])
@@ -55,7 +57,4 @@ const main = async (): Promise<void> => {
   process.stdout.write(`${[table.toString(), ...discardedText(all)].join('\n')}\n`)
 }
 
-main().catch((error: Error) => {
-  process.stderr.write(`${error.message}\n`)
-  process.exitCode = 1
-})
+runMain(main)

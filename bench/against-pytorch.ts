@@ -20,7 +20,6 @@
  */
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { errorReason } from '../src/failure'
 import {
   autocastName,
@@ -35,9 +34,10 @@ import {
 import { type Contender, type Skipped, start, startTilefold } from './contender'
 import { measureRates } from './machine-limit'
 import { must } from './must'
+import { readCount, readModel, readNames, readOptions } from './options'
 import { targetLines, targets, targetsText } from './targets'
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     model: { type: 'string' },
     size: { type: 'string' },
@@ -54,9 +54,10 @@ const { values } = parseArgs({
   }
 })
 
-const asked = values.precision.split(',')
-const precisions = (['float32', 'bf16'] as const).filter((one) => asked.includes(one))
-if (precisions.length < asked.length) throw new Error(`--precision takes float32, bf16 or both with a comma, not ${values.precision}`)
+const both = ['float32', 'bf16'] as const
+const asked = readNames('--precision', values.precision, both)
+const precisions = both.filter((one) => asked.includes(one))
+const rounds = readCount('--rounds', values.rounds)
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 /** What is under way, of runs that take hours. */
@@ -145,24 +146,26 @@ const compare = async ({ model, size, batch }: Network, threads: number): Promis
   const started = [...(await startOurs(ours)), ...(await startTheirs(theirs, model))]
   const contenders = started.filter((one): one is Contender => 'step' in one)
   const skipped = started.filter((one): one is Skipped => 'reason' in one)
-  const rows = await measure(contenders, Number(values.rounds), values.disturbed ? Infinity : undefined)
+  const rows = await measure(contenders, rounds, values.disturbed ? Infinity : undefined)
   return { model, size, batch, threads, rates, rows, skipped }
 }
 
 /** What is compared: of the targets, those of the models that are named. */
 const networks = (): readonly Network[] => {
-  const [size, batch] = [values.size, values.batch].map((given) => (given === undefined ? undefined : Number(given)))
-  if (!values.targets) return [{ model: values.model ?? 'vgg16', size: size ?? 1024, batch: batch ?? 1 }]
-  const named = values.model?.split(',')
+  const size = values.size === undefined ? undefined : readCount('--size', values.size)
+  const batch = values.batch === undefined ? undefined : readCount('--batch', values.batch)
+  if (!values.targets) return [{ model: readModel('--model', values.model ?? 'vgg16'), size: size ?? 1024, batch: batch ?? 1 }]
+  const known = targets.map(({ model }) => model)
+  const named = values.model === undefined ? known : readNames('--model', values.model, known)
   return targets
-    .filter(({ model }) => named === undefined || named.includes(model))
+    .filter(({ model }) => named.includes(model))
     .map((target) => ({ model: target.model, size: size ?? target.size, batch: batch ?? target.batch }))
 }
 
 /** Each number once: `all` is as many threads as there are, which may be one of the others. */
 const threadCounts = (): readonly number[] => {
   const named = (values.threads ?? (values.targets ? '1,2,all' : '2')).split(',')
-  return [...new Set(named.map((one) => (one === 'all' ? availableParallelism() : Number(one))))]
+  return [...new Set(named.map((one) => (one === 'all' ? availableParallelism() : readCount('--threads', one))))]
 }
 
 const main = async (): Promise<void> => {

@@ -10,13 +10,14 @@
  * part. `each`: below a kind, what it is the sum of. `disturbed`: see against-pytorch.ts.
  */
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { table } from '../src/text/table'
 import { start, startTilefold, type Contender, type KernelSum, type Step } from './contender'
 import { millisecondsOf, sumsByKind, type KindSum } from './kernel-kinds'
+import { readCount, readNames, readOptions } from './options'
 import { discardedText, runInterleaved } from './rounds'
+import { runMain } from './run-main'
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     model: { type: 'string', default: 'resnet50' },
     size: { type: 'string', default: '512' },
@@ -30,6 +31,9 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false }
   }
 })
+
+const rounds = readCount('--rounds', values.rounds)
+const precisions = readNames('--precisions', values.precisions, ['float32', 'bf16'])
 
 /** Parts of a kind that take less than this share of a step are not worth a line. */
 const leastShare = 0.002
@@ -78,7 +82,7 @@ const compare = async (precision: string): Promise<void> => {
     contenders.forEach(({ close }) => close())
     throw error
   }
-  const taken = await runInterleaved(contenders, Number(values.rounds), values.disturbed ? Infinity : undefined)
+  const taken = await runInterleaved(contenders, rounds, values.disturbed ? Infinity : undefined)
   const [ours, theirs] = taken.map(({ steps }) => steps.reduce((one, other) => (other.ms < one.ms ? other : one))) as [Step, Step]
   const sums = sumsByKind(ours.kernels!, theirs.kernels!)
   const { model, size, batch, threads } = values
@@ -88,10 +92,7 @@ const compare = async (precision: string): Promise<void> => {
 }
 
 const main = async (): Promise<void> => {
-  for (const precision of values.precisions.split(',')) await compare(precision)
+  for (const precision of precisions) await compare(precision)
 }
 
-main().catch((error: Error) => {
-  process.stderr.write(`${error.message}\n`)
-  process.exitCode = 1
-})
+runMain(main)

@@ -3,13 +3,13 @@
  * drawn ones.
  */
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { chain } from '../src'
 import { formatMilliseconds } from '../src/text/format'
 import { table } from '../src/text/table'
 import { randomStream } from '../src/numbers/random'
 import { relativeMakespans, swapStrategies } from './chain-timeline'
 import { must } from './must'
+import { readCount, readOptions } from './options'
 import {
   leastBytes,
   chooseOffload,
@@ -141,14 +141,15 @@ const report = (rows: readonly Row[]): string => {
 }
 
 const main = async (): Promise<void> => {
-  const { values } = parseArgs({ options: { slots: { type: 'string', default: '500' }, json: { type: 'boolean', default: false } } })
+  const { values } = readOptions({ options: { slots: { type: 'string', default: '500' }, json: { type: 'boolean', default: false } } })
+  const slots = readCount('--slots', values.slots)
   const lengths = [50, 100, 150, 200]
   const chains = [
     ...(await networks()),
     ...(['shrinking', 'uneven'] as const).flatMap((kind) => lengths.map((length) => drawn(length, kind)))
   ]
   const rows = chains.flatMap((one) => [
-    ...offloadStrategies.map((strategy) => rowOf(one, strategy, Number(values.slots))),
+    ...offloadStrategies.map((strategy) => rowOf(one, strategy, slots)),
     ...swapStrategies.map((strategy) => swapRowOf(one, strategy))
   ])
   process.stdout.write(`${values.json ? JSON.stringify({ shares, rows }) : report(rows)}\n`)

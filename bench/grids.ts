@@ -12,15 +12,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { toPlanFile, planFileText } from '../staging'
 import type { Grid } from '../staging/graph/span'
 import { type Contender, type Skipped, startTilefold } from './contender'
 import { type GridPlan, plansByGrid } from './plans-by-grid'
 import { must } from './must'
+import { readCount, readNumber, readOptions } from './options'
 import { requestFor } from './request'
 import { discardedText, runInterleaved } from './rounds'
+import { runMain } from './run-main'
 
 interface Row {
   readonly grid: Grid
@@ -76,7 +77,7 @@ const report = (rows: readonly Row[], layers: string): string => {
 }
 
 const main = async (): Promise<void> => {
-  const { values } = parseArgs({
+  const { values } = readOptions({
     options: {
       model: { type: 'string', default: 'vgg16' },
       size: { type: 'string', default: '512' },
@@ -92,11 +93,12 @@ const main = async (): Promise<void> => {
   const { model, size, threads, batch, momentum, fraction } = values
   const request = must(
     requestFor({
-      ...{ model, size: Number(size), threads: Number(threads), batch: Number(batch) },
-      ...{ momentum: Number(momentum), fraction: Number(fraction) }
+      ...{ model, size: readCount('--size', size), threads: readCount('--threads', threads), batch: readCount('--batch', batch) },
+      ...{ momentum: readNumber('--momentum', momentum), fraction: readNumber('--fraction', fraction) }
     })
   )
-  const plans = plansByGrid(request, Number(values.within))
+  const rounds = readCount('--rounds', values.rounds)
+  const plans = plansByGrid(request, readNumber('--within', values.within, 1))
   if (plans === undefined) {
     process.stdout.write(`${model} on ${size}x${size} has no tiles in ${fraction} of plain's memory.\n`)
     return
@@ -104,8 +106,8 @@ const main = async (): Promise<void> => {
   const { nodes } = plans.chosen.staged.graph
   const layers = `${model}, ${nodes[plans.segment.from]!.name} to ${nodes[plans.segment.to - 1]!.name}`
   const options = ['--model', model, '--size', size, '--threads', threads, '--batch', batch, '--momentum', momentum, '--fraction', fraction]
-  const rows = await measure([plans.chosen, ...plans.others], options, Number(values.rounds))
+  const rows = await measure([plans.chosen, ...plans.others], options, rounds)
   process.stdout.write(`${values.json ? JSON.stringify({ layers, rows }) : report(rows, layers)}\n`)
 }
 
-void main()
+runMain(main)

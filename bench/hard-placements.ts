@@ -6,12 +6,12 @@
  * Prints the height over the capacity and CPU seconds of each, and how many are within it. Steps
  * are those of `static`, in place of its own limit.
  */
-import { parseArgs } from 'node:util'
 import { allocators } from '../staging'
 import { cutInstance } from './cut-instance'
 import { median } from './median'
+import { readCount, readCounts, readNumbers, readOptions } from './options'
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     buffers: { type: 'string', default: '100,150,200,300,500' },
     timepoints: { type: 'string', default: '40,100' },
@@ -20,8 +20,9 @@ const { values } = parseArgs({
     steps: { type: 'string' }
   }
 })
-const numbers = (text: string): readonly number[] => text.split(',').map(Number)
-const stepLimit = values.steps === undefined ? {} : { stepLimit: Number(values.steps) }
+const [allBuffers, allTimepoints] = [readCounts('--buffers', values.buffers), readCounts('--timepoints', values.timepoints)]
+const [slacks, seeds] = [readNumbers('--slack', values.slack), readCounts('--seeds', values.seeds)]
+const stepLimit = values.steps === undefined ? {} : { stepLimit: readCount('--steps', values.steps) }
 
 const measure = (buffers: number, timepoints: number, slack: number, seed: number) => {
   const { lifetimes, capacity } = cutInstance({ seed, buffers, timepoints, slack })
@@ -31,10 +32,10 @@ const measure = (buffers: number, timepoints: number, slack: number, seed: numbe
   return { ratio: placed.peakBytes / capacity, seconds }
 }
 
-for (const slack of numbers(values.slack))
-  for (const buffers of numbers(values.buffers))
-    for (const timepoints of numbers(values.timepoints)) {
-      const rows = numbers(values.seeds).map((seed) => measure(buffers, timepoints, slack, seed))
+for (const slack of slacks)
+  for (const buffers of allBuffers)
+    for (const timepoints of allTimepoints) {
+      const rows = seeds.map((seed) => measure(buffers, timepoints, slack, seed))
       console.log(
         `${buffers} buffers, ${timepoints} timepoints, ${100 * slack}% slack: ${rows.filter(({ ratio }) => ratio <= 1).length} of ${rows.length} placed; ` +
           `${rows.map(({ ratio, seconds }) => `${ratio.toFixed(3)} in ${seconds.toFixed(2)} s`).join(', ')}; ` +

@@ -9,7 +9,6 @@
  * are those that a kernel must read and write once. `least`: what has fewer gets a larger batch,
  * as a network on more images has, so that neither it nor its copy lies in a cache.
  */
-import { parseArgs } from 'node:util'
 import * as E from 'fp-ts/Either'
 import Table from 'cli-table3'
 import { createKernelTimer } from '../native'
@@ -19,9 +18,10 @@ import { launchCounts } from '../src/plans/program-statistics'
 import { enlarge } from './enlarge'
 import { copyOf, kernelBytes } from './kernel-bytes'
 import { must } from './must'
+import { readCount, readModels, readName, readNames, readOptions } from './options'
 import { requestFor } from './request'
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     models: { type: 'string', default: 'densenet121,deeplabv3_resnet50,unet' },
     size: { type: 'string', default: '512' },
@@ -33,26 +33,24 @@ const { values } = parseArgs({
     kinds: { type: 'string' }
   }
 })
-const [size, batch, threads, rounds] = [values.size, values.batch, values.threads, values.rounds].map(Number) as [
-  number,
-  number,
-  number,
-  number
-]
-const precision = values.precision === 'bf16' ? 'bf16' : 'float32'
+const [size, batch] = [readCount('--size', values.size), readCount('--batch', values.batch)]
+const [rounds, threads] = [readCount('--rounds', values.rounds), readCount('--threads', values.threads)]
+const models = readModels('--models', values.models)
+const precision = readName('--precision', values.precision, ['float32', 'bf16'])
 const least = must(E.mapLeft((message: string) => ({ message: `--least: ${message}` }))(parseBytes(values.least)))
-const kinds = values.kinds?.split(',')
 const bytesOf = (kernel: Kernel): number => kernelBytes(kernel, precision)
 
-const kernels = values.models
-  .split(',')
+const kernels = models
   .map((model) => must(stage(must(requestFor({ model, size, batch, threads, precision })))).program)
   .flatMap(({ kernels: all, step }) => [...launchCounts(step).keys()].map((place) => all[place]!))
+const products = (kernel: Kernel): boolean => productFlops(kernel) > 0
+const known = [...new Set(kernels.filter((kernel) => !products(kernel)).map(({ kind }) => kind))]
+const kinds = values.kinds === undefined ? known : readNames('--kinds', values.kinds, known)
 const largest = new Map<string, Kernel>()
 for (const kernel of kernels) {
-  const known = largest.get(kernel.kind)
-  if (kinds?.includes(kernel.kind) === false) continue
-  if (productFlops(kernel) === 0 && (known === undefined || bytesOf(kernel) > bytesOf(known))) largest.set(kernel.kind, kernel)
+  if (products(kernel) || !kinds.includes(kernel.kind)) continue
+  const other = largest.get(kernel.kind)
+  if (other === undefined || bytesOf(kernel) > bytesOf(other)) largest.set(kernel.kind, kernel)
 }
 const measured = [...largest.values()].map((kernel) => enlarge(kernel, least / bytesOf(kernel))).sort((a, b) => bytesOf(b) - bytesOf(a))
 
@@ -64,7 +62,7 @@ for (let round = 0; round < rounds; round++)
     taken[place] = [Math.min(taken[place]![0], times[0]!), Math.min(taken[place]![1], times[1]!)]
   })
 
-const table = new Table({ head: ['kernel', 'MiB', 'ms', 'copy, ms', 'of a copy'] })
+const table = new Table({ head: ['kernel', 'MiB', 'ms', 'copy, ms', 'of a copy'], style: { head: [], border: [] } })
 measured.forEach(({ kind }, place) => {
   const [kernel, copy] = taken[place]!
   const mebibytes = bytesOf(measured[place]!) / 2 ** 20

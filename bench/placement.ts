@@ -10,7 +10,6 @@
  */
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { builtIn } from '../models'
 import { readBuffers } from '../src/commands/research/buffer-file'
@@ -24,6 +23,7 @@ import { createPlanSearches } from '../staging/search'
 import { decide, type Decision } from '../staging/decide'
 import { planners, type Planner } from '../staging/strategies'
 import { must } from './must'
+import { readCount, readModels, readNames, readOptions } from './options'
 
 /** Bytes of the public instances that have a capacity. */
 const capacity = 1_048_576
@@ -204,7 +204,7 @@ const printPrograms = (rows: readonly ProgramRow[]): void => {
 }
 
 const main = async (): Promise<void> => {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readOptions({
     allowPositionals: true,
     options: {
       size: { type: 'string', default: '512' },
@@ -213,13 +213,14 @@ const main = async (): Promise<void> => {
       json: { type: 'boolean' }
     }
   })
+  const [size, networks] = [readCount('--size', values.size), readModels('--networks', values.networks)]
+  const chosen = readNames('--strategies', values.strategies, planners)
   const folder = join(__dirname, '..', 'test', 'staging', 'instances')
   const examples = readdirSync(folder).filter((name) => name.endsWith('.csv'))
   const files = positionals.length > 0 ? positionals : examples.map((name) => join(folder, name))
   const instances = await Promise.all(files.map(fromFile))
   const rows = instances.flatMap((instance) => names.map((name) => measure(instance, name)))
-  const chosen = planners.filter((name) => values.strategies.split(',').includes(name))
-  const programs = values.networks.split(',').flatMap((network) => [...programRows(network, Number(values.size), chosen)])
+  const programs = networks.flatMap((network) => [...programRows(network, size, chosen)])
   if (values.json) console.log(JSON.stringify({ instances: rows, programs }))
   else {
     printInstances(rows)

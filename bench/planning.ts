@@ -15,14 +15,16 @@
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { parseArgs, promisify } from 'node:util'
+import { promisify } from 'node:util'
 import * as E from 'fp-ts/Either'
 import { parseSize, type Size } from '../src/options/sizes'
 import { formatBytes, formatMilliseconds, percent } from '../src/text/format'
 import { table } from '../src/text/table'
+import { strategyNames } from '../staging'
 import { median } from './median'
 import type { Cell, CellResult } from './planning-cell'
 import { must } from './must'
+import { readCount, readCounts, readModels, readNames, readOptions } from './options'
 
 const root = join(__dirname, '..')
 
@@ -55,6 +57,11 @@ const sizeOf = (text: string): Size => must(E.mapLeft((message: string) => ({ me
 const fractionOf = (text: string): number => {
   const size = sizeOf(text)
   return size.kind === 'ofPlain' ? size.fraction : must(E.left({ message: `a budget of ${text} is none here: write 30%, of plain` }))
+}
+
+const hostBytesOf = (text: string): number => {
+  const size = sizeOf(text)
+  return size.kind === 'bytes' ? size.bytes : must(E.left({ message: `--host-budget: ${text} is none here: write bytes, such as 16GiB` }))
 }
 
 const seconds = (value: number): string => value.toFixed(2)
@@ -103,6 +110,7 @@ const spread = (what: string, values: readonly number[]): string =>
 
 const summary = (title: string, outcomes: readonly Outcome[]): string => {
   const results = outcomes.filter(hasResult)
+  if (results.length === 0) return `${title}: none of ${outcomes.length} cells has a result`
   const cpu = spread(
     'CPU s',
     results.map(({ cpuSeconds }) => cpuSeconds)
@@ -121,7 +129,7 @@ const summary = (title: string, outcomes: readonly Outcome[]): string => {
 const leastBatch = (model: string): number => (model.startsWith('deeplab') ? 2 : 1)
 
 const main = async (): Promise<void> => {
-  const { values } = parseArgs({
+  const { values } = readOptions({
     options: {
       models: { type: 'string', default: 'vgg16,vgg19,darknet19,resnet50,densenet121,unet' },
       sizes: { type: 'string', default: '512' },
@@ -137,23 +145,22 @@ const main = async (): Promise<void> => {
     }
   })
   const { device, against, out } = values
-  const host = values['host-budget'] === undefined ? undefined : sizeOf(values['host-budget'])
   const common = {
-    threads: Number(values.threads),
+    threads: readCount('--threads', values.threads),
     ...(device !== 'cpu' && { device: resolve(device) }),
-    ...(host?.kind === 'bytes' && { hostBytes: host.bytes })
+    ...(values['host-budget'] !== undefined && { hostBytes: hostBytesOf(values['host-budget']) })
   }
-  const [models, sizes, budgets, strategies] = [values.models, values.sizes, values.budgets, values.strategies].map((list) =>
-    list.split(',')
-  )
-  const cells = models!.flatMap((model) =>
-    sizes!.flatMap((size) =>
-      budgets!.flatMap((budget) =>
-        strategies!.map((strategy): Cell => {
-          const [height, width = height] = size.split('x').map(Number)
+  const models = readModels('--models', values.models)
+  const strategies = readNames('--strategies', values.strategies, strategyNames)
+  const batch = readCount('--batch', values.batch)
+  const cells = models.flatMap((model) =>
+    values.sizes.split(',').flatMap((size) =>
+      values.budgets.split(',').flatMap((budget) =>
+        strategies.map((strategy): Cell => {
+          const [height, width = height] = readCounts('--sizes', size.replace('x', ','))
           return {
             model,
-            input: [Math.max(Number(values.batch), leastBatch(model)), 3, height!, width!],
+            input: [Math.max(batch, leastBatch(model)), 3, height!, width!],
             fraction: fractionOf(budget),
             strategy,
             ...common
@@ -162,7 +169,7 @@ const main = async (): Promise<void> => {
       )
     )
   )
-  const limit = Number(values.limit)
+  const limit = readCount('--limit', values.limit)
   const rows: Row[] = []
   for (const cell of cells) {
     const before = against === undefined ? undefined : await run(resolve(against), cell, limit)
@@ -193,7 +200,7 @@ const main = async (): Promise<void> => {
         ])
   ]
   process.stdout.write(`${[table([...head, ...compared], lines), ...sums, ...worse].join('\n')}\n`)
-  process.exitCode = worse.length > 0 ? 1 : 0
+  process.exitCode = worse.length > 0 || !rows.some(({ now }) => hasResult(now)) ? 1 : 0
 }
 
 void main()

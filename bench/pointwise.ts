@@ -10,7 +10,6 @@
  * each was a kernel's case in C++; it needs its own addon and `node_modules`.
  */
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import type * as E from 'fp-ts/Either'
 import Table from 'cli-table3'
 import * as dsl from '../dsl'
@@ -19,8 +18,9 @@ import type { Kernel } from '../staging/kernels/kernels'
 import { activationElements, layoutCode, type Layout } from '../staging/kernels/layout'
 import { getPointwiseFunctions } from '../staging/pointwise/functions'
 import { must } from './must'
+import { readCount, readOptions } from './options'
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     size: { type: 'string', default: '512' },
     channels: { type: 'string', default: '64' },
@@ -29,12 +29,8 @@ const { values } = parseArgs({
     against: { type: 'string' }
   }
 })
-const [size, channels, rounds, threads] = [values.size, values.channels, values.rounds, values.threads].map(Number) as [
-  number,
-  number,
-  number,
-  number
-]
+const [size, channels] = [readCount('--size', values.size), readCount('--channels', values.channels)]
+const [rounds, threads] = [readCount('--rounds', values.rounds), readCount('--threads', values.threads)]
 
 const choice = { device: 'cpu', precision: 'float32', threads } as const
 const timer = must(createKernelTimer(choice))
@@ -116,7 +112,7 @@ const taken = measured.map((): readonly [number[], number[]] => [[], []])
 for (let round = 0; round < rounds; round++)
   measured.forEach(({ timer: by, kernels }, place) => kernels.forEach((kernel, way) => taken[place]![way]!.push(milliseconds(by, kernel))))
 
-const table = new Table({ head: ['function', 'forward', 'backward'] })
+const table = new Table({ head: ['function', 'forward', 'backward'], style: { head: [], border: [] } })
 measured.forEach(({ name }, place) => table.push([name, ...taken[place]!.map((times) => Math.min(...times).toFixed(3))]))
 console.log(`milliseconds, [1, ${channels}, ${size}, ${size}] in ${layout}, ${threads} threads, the least of ${rounds}`)
 console.log(table.toString())

@@ -8,11 +8,13 @@
  * what this machine's profile knows. The steps of a model and size are interleaved; a step during
  * which something else used the machine is taken again.
  */
-import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { type Contender, type Skipped, startTilefold } from './contender'
 import { percent } from '../src/text/format'
+import { strategyNames } from '../staging'
+import { readCount, readCounts, readModels, readNames, readNumbers, readOptions } from './options'
 import { discardedText, runInterleaved } from './rounds'
+import { runMain } from './run-main'
 
 interface Row {
   readonly model: string
@@ -73,7 +75,7 @@ const report = (rows: readonly Row[], skipped: readonly Skipped[]): string => {
 }
 
 const main = async (): Promise<void> => {
-  const { values } = parseArgs({
+  const { values } = readOptions({
     options: {
       models: { type: 'string', default: 'vgg16,darknet19' },
       sizes: { type: 'string', default: '512,1024' },
@@ -89,15 +91,16 @@ const main = async (): Promise<void> => {
   })
   const link = values.link === undefined ? [] : ['--link', values.link]
   const common = ['--threads', values.threads, '--batch', values.batch, '--momentum', values.momentum, ...link]
-  const fractions = values.fractions.split(',').map(Number)
+  const fractions = readNumbers('--fractions', values.fractions)
+  const strategies = readNames('--strategies', values.strategies, strategyNames)
+  const [sizes, rounds] = [readCounts('--sizes', values.sizes), readCount('--rounds', values.rounds)]
   const wanted = [
     { strategy: 'plain', fraction: 1 },
-    ...fractions.flatMap((fraction) => values.strategies.split(',').map((strategy) => ({ strategy, fraction })))
+    ...fractions.flatMap((fraction) => strategies.map((strategy) => ({ strategy, fraction })))
   ]
   const measured: (Row | Skipped)[] = []
-  for (const model of values.models.split(','))
-    for (const size of values.sizes.split(','))
-      measured.push(...(await measure(model, Number(size), wanted, common, Number(values.rounds))))
+  for (const model of readModels('--models', values.models))
+    for (const size of sizes) measured.push(...(await measure(model, size, wanted, common, rounds)))
   const rows = measured.filter((one): one is Row => 'ratio' in one)
   const skipped = measured.filter((one): one is Skipped => 'reason' in one)
   // A part of plain's memory may be less than the weights take.
@@ -105,4 +108,4 @@ const main = async (): Promise<void> => {
   process.stdout.write(`${values.json ? JSON.stringify({ rows, skipped }) : report(rows, skipped)}\n`)
 }
 
-void main()
+runMain(main)

@@ -6,13 +6,13 @@
  * Of each network's time of a step its speed-up over one process with all the memory it wants, and
  * what most of the time goes to.
  */
-import { parseArgs } from 'node:util'
 import * as E from 'fp-ts/Either'
 import { plan } from '../src'
 import { loadDevice } from '../src/plans/device-file'
 import { formatBytes, formatMilliseconds } from '../src/text/format'
 import { table } from '../src/text/table'
 import { must } from './must'
+import { readCount, readCounts, readModels, readOptions } from './options'
 
 interface Cell {
   readonly network: string
@@ -35,15 +35,16 @@ const batchOf = (model: string): number => (model.startsWith('deeplab') ? 2 : 1)
 const cellOf = async (model: string, size: number, ranks: number, network: string, path: string): Promise<Cell> => {
   const options = { model, classes: 2, input: [batchOf(model), 3, size, size], device: must(loadDevice(path)), ranks, network } as const
   const planned = await plan(options)()
-  if (E.isLeft(planned)) return { network, predictedStepMs: null, speedUp: null, boundBy: planned.left.message, peakDeviceBytes: null }
-  const { predictedStepMs, peakDeviceBytes, ranks: report } = planned.right
+  if (E.isLeft(planned) && planned.left.code === 'budget')
+    return { network, predictedStepMs: null, speedUp: null, boundBy: planned.left.message, peakDeviceBytes: null }
+  const { predictedStepMs, peakDeviceBytes, ranks: report } = must(planned)
   return { network, predictedStepMs, speedUp: report!.speedUp, boundBy: report!.boundBy, peakDeviceBytes }
 }
 
 const cellText = ({ predictedStepMs, speedUp, boundBy }: Cell): readonly string[] =>
   predictedStepMs === null ? ['does not fit', '', ''] : [formatMilliseconds(predictedStepMs), speedUp!.toFixed(2), boundBy!]
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     models: { type: 'string', default: 'vgg16,resnet50,deeplabv3_resnet50' },
     size: { type: 'string', default: '8192' },
@@ -55,12 +56,12 @@ const { values } = parseArgs({
 })
 
 const run = async (): Promise<void> => {
-  const networks = values.networks.split(';')
+  const [networks, size] = [values.networks.split(';'), readCount('--size', values.size)]
   const rows: Row[] = []
-  for (const model of values.models.split(','))
-    for (const ranks of values.ranks.split(',').map(Number)) {
+  for (const model of readModels('--models', values.models))
+    for (const ranks of readCounts('--ranks', values.ranks)) {
       const cells: Cell[] = []
-      for (const network of networks) cells.push(await cellOf(model, Number(values.size), ranks, network, values.device))
+      for (const network of networks) cells.push(await cellOf(model, size, ranks, network, values.device))
       rows.push({ model, ranks, cells })
       if (!values.json) process.stderr.write(`${model} on ${ranks}: ${cells.flatMap(cellText).join(', ')}\n`)
     }

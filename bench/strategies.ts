@@ -7,13 +7,13 @@
  * time in which what it needs above the budget goes to the host and comes back. What computes
  * again, or runs in tiles, may be below it.
  */
-import { parseArgs } from 'node:util'
 import * as E from 'fp-ts/Either'
 import { type CompareRow, compare, plan } from '../src'
 import { loadDevice } from '../src/plans/device-file'
 import { table } from '../src/text/table'
 import { type StrategyName, strategyNames } from '../staging'
 import { must } from './must'
+import { readOptions } from './options'
 
 /** Shares of the way from the least memory in which whole tensors can be swapped to plain's. */
 const shares = [0, 0.1, 0.2, 0.4, 0.6, 0.8, 1]
@@ -51,7 +51,7 @@ const measure = async (
 }
 
 const main = async (): Promise<void> => {
-  const { values } = parseArgs({
+  const { values } = readOptions({
     options: {
       models: { type: 'string', default: 'vgg16,vgg19' },
       strategies: { type: 'string', default: strategyNames.join() },

@@ -10,7 +10,6 @@
  * set less what was resident before the session was opened.
  */
 import { createInterface } from 'node:readline'
-import { parseArgs } from 'node:util'
 import * as E from 'fp-ts/Either'
 import { openSession } from '../native'
 import { fillPixels } from '../src/commands/bench'
@@ -23,6 +22,7 @@ import { buildRequestGraph, checkPlanFile, stage, strategyNames, type Program } 
 import type { KernelSum } from './contender'
 import { limitMilliseconds, machineRates, type MachineRates } from './machine-limit'
 import { must } from './must'
+import { readCount, readName, readNumber, readOptions } from './options'
 import { requestFor } from './request'
 
 const say = (values: object): void => void process.stdout.write(`${JSON.stringify(values)}\n`)
@@ -37,7 +37,7 @@ const kernelSums = (program: Program, milliseconds: readonly number[]): readonly
     .map(({ kernel, launches, measuredMs }) => ({ kernel, launches, ms: measuredMs }))
 
 const main = async (): Promise<void> => {
-  const { values } = parseArgs({
+  const { values } = readOptions({
     options: {
       model: { type: 'string', default: 'vgg16' },
       size: { type: 'string', default: '1024' },
@@ -54,24 +54,22 @@ const main = async (): Promise<void> => {
       breakdown: { type: 'boolean', default: false }
     }
   })
-  const size = Number(values.size)
-  const precision = values.precision === 'bf16' ? 'bf16' : 'float32'
+  const size = readCount('--size', values.size)
+  const precision = readName('--precision', values.precision, ['float32', 'bf16'])
   const known = E.mapLeft((message: string) => ({ message }))
-  const strategy = must(
-    known(E.fromNullable(`there is no strategy ${values.strategy}`)(strategyNames.find((one) => one === values.strategy)))
-  )
+  const strategy = readName('--strategy', values.strategy, strategyNames)
   const link = values.link === undefined ? undefined : must(known(parseRate(values.link)))
   const file = values.plan === undefined ? undefined : must(await loadPlan(values.plan)()).plan
   const request = must(
     requestFor({
       model: values.model,
       size,
-      threads: Number(values.threads),
-      batch: Number(values.batch),
-      momentum: Number(values.momentum),
+      threads: readCount('--threads', values.threads),
+      batch: readCount('--batch', values.batch),
+      momentum: readNumber('--momentum', values.momentum),
       exactKernels: values['exact-kernels'],
       precision,
-      ...(values.fraction !== undefined && { fraction: Number(values.fraction), strategy }),
+      ...(values.fraction !== undefined && { fraction: readNumber('--fraction', values.fraction), strategy }),
       ...(link !== undefined && { link })
     })
   )

@@ -10,8 +10,10 @@ import { createRunRecorder } from '../src/running/run-recorder'
 import { type RunningNetwork, withNetwork } from '../src/running/running-network'
 import { median } from './median'
 import { must } from './must'
+import { readCount, readOptions } from './options'
 
-const [rounds, extent] = [Number(process.argv[2] ?? 20), Number(process.argv[3] ?? 256)]
+const [givenRounds = '20', givenExtent = '256'] = readOptions({ allowPositionals: true }).positionals
+const [rounds, extent] = [readCount('ROUNDS', givenRounds), readCount('EXTENT', givenExtent)]
 
 const main = async (): Promise<void> => {
   const planned = must(await makePlan({ model: 'resnet18', classes: 2, input: [1, 3, extent, extent], budget: '100%', threads: 1 })())
