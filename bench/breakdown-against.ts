@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { table } from '../src/text/table'
 import { start, startTilefold, type Contender, type KernelSum, type Step } from './contender'
 import { millisecondsOf, sumsByKind, type KindSum } from './kernel-kinds'
-import { readCount, readNames, readOptions } from './options'
+import { readCount, readModel, readNames, readOptions } from './options'
 import { discardedText, runInterleaved } from './rounds'
 import { runMain } from './run-main'
 
@@ -32,6 +32,7 @@ const { values } = readOptions({
   }
 })
 
+const model = readModel('--model', values.model)
 const rounds = readCount('--rounds', values.rounds)
 const precisions = readNames('--precisions', values.precisions, ['float32', 'bf16'])
 
@@ -71,7 +72,7 @@ const started = (one: Awaited<ReturnType<typeof start>>): Contender => {
 }
 
 const compare = async (precision: string): Promise<void> => {
-  const common = [...['--model', values.model, '--size', values.size, '--batch', values.batch], ...['--threads', values.threads]]
+  const common = [...['--model', model, '--size', values.size, '--batch', values.batch], ...['--threads', values.threads]]
   const options = [...common, '--precision', precision, '--breakdown']
   const contenders: Contender[] = []
   try {
@@ -85,7 +86,7 @@ const compare = async (precision: string): Promise<void> => {
   const taken = await runInterleaved(contenders, rounds, values.disturbed ? Infinity : undefined)
   const [ours, theirs] = taken.map(({ steps }) => steps.reduce((one, other) => (other.ms < one.ms ? other : one))) as [Step, Step]
   const sums = sumsByKind(ours.kernels!, theirs.kernels!)
-  const { model, size, batch, threads } = values
+  const { size, batch, threads } = values
   const of = `${model} at ${batch}x3x${size}x${size}, ${precision}, ${threads} threads, the fastest of ${values.rounds} steps`
   const lines = [of, text(ours, theirs, sums), ...discardedText(taken)]
   process.stdout.write(`${values.json ? JSON.stringify({ of, precision, ours, theirs, sums }) : lines.join('\n')}\n`)
