@@ -1,4 +1,5 @@
 import { memoizePerObject } from '../memoize'
+import { axisTile, isEmptyTile, ownedParts, partsOfTile } from './axis-tile'
 import type { Graph, Node, Shard } from './graph'
 import { fusibleTileAxes, ownedExtent } from './grid'
 import { effectiveTileCount } from './interval'
@@ -20,18 +21,24 @@ export interface SegmentShard extends Shard {
   readonly parts: { readonly [A in ShardAxis]: AxisPart }
 }
 
-/** Whether each of so many parts has something of what an op makes, or sums. */
-const hasPartsForAll = (node: Node, axis: ShardAxis, count: number): boolean => {
-  const extent = ownedExtent(node, axis)
-  return extent >= count && effectiveTileCount(extent, count) === count
+/**
+ * Whether each of so many parts has something of what an op makes, or sums, and sees more than
+ * padding: parts are in order, so the first or the last lies in padding if any does.
+ */
+const hasPartsForAll = (graph: Graph, position: number, axis: ShardAxis, count: number): boolean => {
+  const extent = ownedExtent(graph.nodes[position]!, axis)
+  if (extent < count || effectiveTileCount(extent, count) !== count) return false
+  const span: Span = { from: position, to: position + 1 }
+  const parts = ownedParts(graph, span, axis, count)
+  return [0, count - 1].every((index) => !isEmptyTile(axisTile(graph, span, axis, partsOfTile(parts, index))))
 }
 
 /** By position: the first op from there on that has too little for so many parts. */
 const nextLacks = memoizePerObject(
-  (_: readonly Node[], axis: ShardAxis, count: number) => `${axis}${count}`,
-  (nodes, axis, count) =>
+  (_: readonly Node[], axis: ShardAxis, count: number, _graph: Graph) => `${axis}${count}`,
+  (nodes, axis, count, graph) =>
     nodes.reduceRight<readonly number[]>(
-      (after, node, position) => [hasPartsForAll(node, axis, count) ? (after[0] ?? nodes.length) : position, ...after],
+      (after, _, position) => [hasPartsForAll(graph, position, axis, count) ? (after[0] ?? nodes.length) : position, ...after],
       []
     )
 )
@@ -55,7 +62,7 @@ export const meshShard = (shard: Shard): SegmentShard => shardOf(shard, meshOf(s
 
 /** Whether a span can be cut into so many parts along an axis. */
 const canShard = (graph: Graph, span: Span, axis: ShardAxis, count: number): boolean =>
-  count === 1 || (nextLacks(graph.nodes, axis, count)[span.from]! >= span.to && fusibleTileAxes(graph, span).includes(axis))
+  count === 1 || (nextLacks(graph.nodes, axis, count, graph)[span.from]! >= span.to && fusibleTileAxes(graph, span).includes(axis))
 
 /**
  * The part that a rank has in the tiles of a span, where ranks share a batch: of a span whose

@@ -1,7 +1,7 @@
 import { elementCount } from './extents'
 import { tileAxes, type TileAxis } from '../program/program'
 import { memoizePerObject } from '../memoize'
-import { axisTile, ownedParts, partsOfTile, type AxisTile } from './axis-tile'
+import { axisTile, isEmptyTile, ownedParts, partsOfTile, type AxisTile } from './axis-tile'
 import { axisIndex, type Graph, type Node } from './graph'
 import { ownedExtent } from './grid'
 import { effectiveTileCount, type Interval } from './interval'
@@ -101,8 +101,7 @@ const findTileRuns = (
   let areEven: boolean | undefined
   for (let index = rank * tiles; index < made; index++) {
     const tile = tileAt(index)
-    if ([...tile.held.values(), ...tile.owned.values()].some(isEmpty) || tile.readings.some(({ interval }) => isEmpty(interval)))
-      return undefined
+    if (isEmptyTile(tile)) return undefined
     const key = shapeKey(graph, span, tile)
     const run = runs[runs.length - 1]
     const advances = previous === undefined ? undefined : advancesBetween(previous.tile, tile)

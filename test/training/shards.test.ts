@@ -249,4 +249,19 @@ test('a sum over shared rows is exchanged in float32 in bf16, and rounded once',
   assert.equal(sent, [2 * 4 * 4])
 })
 
+test('what of some rank would see nothing but padding runs on all ranks alike', async () => {
+  const layers = [conv2d({ out: 4, k: 1, p: 4 }), batchNorm(), relu, globalAvgPool, linear({ out: 3 }), softmaxCrossEntropy]
+  const execution = pooling(layers, [2, 2, 8, 6])
+  const objective: Training = { kind: 'train', optimizer: optimizers[1]! }
+  const draw = drawsOf(6)
+  const updates = [[imagesOf(8, () => draw(-1000, 1000) / 1000)], [imagesOf(8, () => draw(-1000, 1000) / 1000)]]
+  const alone = await runSections(
+    execution,
+    objective,
+    updates.flatMap((each) => update(0.1, ...each))
+  )
+  for (const strategy of ['plain', 'greedy', 'auto'] as const)
+    await assertTrainAlike(execution, stageShards({ ...execution, strategy }, objective, 4), updates, alone)
+})
+
 test.run()
