@@ -72,7 +72,7 @@ const validateShards = (graph: Graph, { from, to, shards }: Segment): string | u
   if (count === undefined) return `shards: no ranks share images or rows here; B and H must be 1, not ${B} and ${H}`
   if (B * H !== count) return `shards: ${count} ranks share each segment, so B times H must be ${count}, or both 1; they are ${B} and ${H}`
   if (findShard(graph, { from, to, shards: { B, H } }) !== undefined) return undefined
-  return `shards: it has too few images or rows for B ${B} and H ${H}; take others, or 1 for both`
+  return `shards: it has too few images or rows for B ${B} and H ${H}, or some that see nothing but padding; take others, or 1 for both`
 }
 
 /**

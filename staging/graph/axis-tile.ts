@@ -50,12 +50,6 @@ export const ownedParts = memoizePerObject(
 export const partsOfTile = (parts: OwnedParts, index: number): ReadonlyMap<number, Interval> =>
   new Map([...parts].map(([tensor, { part }]) => [tensor, part(index)]))
 
-const isEmpty = ({ from, to }: Interval): boolean => to <= from
-
-/** Whether a tile would own nothing of some tensor, or see nothing but padding. */
-export const isEmptyTile = ({ readings, held, owned }: AxisTile): boolean =>
-  [...held.values(), ...owned.values()].some(isEmpty) || readings.some(({ interval }) => isEmpty(interval))
-
 /**
  * What the ops of a span read and hold along an axis, found backwards from the `parts` of its
  * outputs that a tile makes (Xu 2022, Listing 4).

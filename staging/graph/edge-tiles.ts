@@ -1,7 +1,7 @@
 import type { Graph } from './graph'
 import { intersect, type Interval } from './interval'
 import { partOfRun } from './part-of-run'
-import type { TileRun } from './tiling'
+import type { TileRun } from './tile-runs'
 
 /** Rows of a tensor, and whether tiles make them or read them. */
 export interface RowsOfTensor {

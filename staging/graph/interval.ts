@@ -6,6 +6,8 @@ export interface Interval {
   readonly to: number
 }
 
+export const isEmpty = ({ from, to }: Interval): boolean => to <= from
+
 /** The smallest interval that holds both. */
 export const unionInterval = (a: Interval, b: Interval): Interval => ({ from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) })
 

@@ -2,8 +2,6 @@ import * as E from 'fp-ts/Either'
 import { inputError, type StagingError } from '../error'
 import { hasTarget, isNormalised, isTrainable, type Graph, type Shard } from './graph'
 import { effectiveTileCount } from './interval'
-import { untiled } from './span'
-import { segmentTiling } from './tiling'
 
 /** How gradients update parameters, with the constants of the method. */
 export type Optimizer =
@@ -189,8 +187,7 @@ const wholeParts = (names: readonly string[], { prefix }: ParameterGroup): strin
 }
 
 /** Why ranks cannot share the images of a graph, or their rows; undefined where they can. */
-const reasonAgainstShard = (graph: Graph, shard: Shard): string | undefined => {
-  const { nodes, input } = graph
+const reasonAgainstShard = ({ input }: Graph, shard: Shard): string | undefined => {
   const { count, index, images = 1 } = shard
   if (!(Number.isSafeInteger(count) && count >= 1 && Number.isSafeInteger(index) && index >= 0 && index < count))
     return `there is no rank ${index} of ${count} that share ${images > 1 ? 'a batch' : 'rows'}; count ranks from 0`
@@ -199,10 +196,7 @@ const reasonAgainstShard = (graph: Graph, shard: Shard): string | undefined => {
     return `${count} ranks make no groups for ${images} parts of a batch; start a multiple of ${images}`
   if (images > 1 && effectiveTileCount(input[0], images) !== images)
     return `${images} groups of ranks cannot share the ${input[0]} images of a batch, each some of them; take fewer, or a larger batch`
-  if (count > mostRanks || rows > input[2]) return `${rows} ranks cannot share the ${input[2]} rows of an image; start fewer`
-  return segmentTiling({ ...graph, shard }, { from: 0, to: nodes.length }, untiled) === undefined
-    ? `some of ${rows} ranks that share rows would see nothing but padding; start fewer`
-    : undefined
+  return count > mostRanks || rows > input[2] ? `${rows} ranks cannot share the ${input[2]} rows of an image; start fewer` : undefined
 }
 
 const reasonAgainst = (graph: Graph, objective: Objective): string | undefined => {

@@ -1,7 +1,7 @@
 import type { ReadInterval } from './axis-access'
 import type { Graph } from './graph'
 import type { Interval } from './interval'
-import type { TileRun } from './tiling'
+import type { TileRun } from './tile-runs'
 
 /** `count` tiles of a run, from `first` on, of a segment that begins at the position `from`. */
 export const partOfRun = (graph: Graph, from: number, run: TileRun, first: number, count: number): TileRun => {

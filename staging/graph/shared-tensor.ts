@@ -6,7 +6,8 @@ import { effectiveTileCount, partition, unionInterval, type Interval } from './i
 import { findShard, type SegmentShard, type ShardAxis } from './shard'
 import type { Grid, Span } from './span'
 import type { ImageCounts } from '../program/program-buffer'
-import { tileRuns, tileRunsOfParts, type TileRun } from './tiling'
+import { tileRunsOfParts, type TileRun } from './tile-runs'
+import { tileRuns } from './tiling'
 
 /** Rows of some images of a tensor. */
 export interface ImageRows {

@@ -1,6 +1,7 @@
 import type { DeviceModel } from '../devices/device-model'
 import { extentsOfTensor } from '../graph/graph'
-import { meshShard, type AxisPart } from '../graph/shard'
+import { meshShard } from '../graph/shard'
+import type { AxisPart } from '../graph/tile-runs'
 import type { StepGraph } from '../graph/step-graph'
 import { readsWhole } from '../graph/reads-whole'
 import { activationElements } from '../kernels/layout'

@@ -7,7 +7,6 @@ import { deviceModel } from '../../native'
 import { buildGraph, type Segment, type Staged, type Training } from '../../staging'
 import { findShard } from '../../staging/graph/shard'
 import { accumulatesStatistics } from '../../staging/graph/statistics'
-import { untiled } from '../../staging/graph/span'
 import { segmentTiling } from '../../staging/graph/tiling'
 import { createTimelines } from '../../staging/lowering/cost/timeline'
 import { createStepGraph } from '../../staging/ops/build-graph'
@@ -21,6 +20,7 @@ import { runSections, update, type Batch } from './execute'
 import { optimizers, randomTraining } from './random-training'
 import { stageShards } from './run-shards'
 import { assertTrainAlike, type Tolerance } from './train-alike'
+import { stageWithin } from './within-budget'
 
 // The second keeps channels in blocks.
 const devices = ['reference', 'cpu'] as const
@@ -107,8 +107,6 @@ const trainAlike = async (
         return isOther && findShard(onRanks, other) !== undefined ? other : segment
       })
       fc.pre(segments.every((segment) => segmentTiling(onRanks, segment, segment.grid) !== undefined))
-      // Which is refused, of whole networks.
-      fc.pre(segmentTiling(onRanks, { from: 0, to: graph.nodes.length }, untiled) !== undefined)
       all++
       if (segments.some((segment) => findShard(onRanks, segment) !== undefined)) sharded++
       const objective: Training = { kind: 'train', optimizer: optimizers[seed % optimizers.length]!, accumulate: 2 }
@@ -249,19 +247,23 @@ test('a sum over shared rows is exchanged in float32 in bf16, and rounded once',
   assert.equal(sent, [2 * 4 * 4])
 })
 
-test('what of some rank would see nothing but padding runs on all ranks alike', async () => {
-  const layers = [conv2d({ out: 4, k: 1, p: 4 }), batchNorm(), relu, globalAvgPool, linear({ out: 3 }), softmaxCrossEntropy]
-  const execution = pooling(layers, [2, 2, 8, 6])
-  const objective: Training = { kind: 'train', optimizer: optimizers[1]! }
-  const draw = drawsOf(6)
-  const updates = [[imagesOf(8, () => draw(-1000, 1000) / 1000)], [imagesOf(8, () => draw(-1000, 1000) / 1000)]]
-  const alone = await runSections(
-    execution,
-    objective,
-    updates.flatMap((each) => update(0.1, ...each))
-  )
-  for (const strategy of ['plain', 'greedy', 'auto'] as const)
-    await assertTrainAlike(execution, stageShards({ ...execution, strategy }, objective, 4), updates, alone)
-})
+// The second's convolutions have rows for both ranks, but not in one segment.
+for (const [layers, ranks, rows] of [
+  [[conv2d({ out: 4, k: 1, p: 4 }), batchNorm()], 4, 8],
+  [[conv2d({ out: 4, k: 1, p: [0, 1, 0, 0] }), conv2d({ out: 4, k: 1, p: [0, 2, 0, 0] }), batchNorm()], 2, 3]
+] as const)
+  test(`what some of ${ranks} ranks would see nothing but padding of is planned otherwise by strategies`, async () => {
+    const execution = pooling([...layers, relu, globalAvgPool, linear({ out: 3 }), softmaxCrossEntropy], [2, 2, rows, 6])
+    const objective: Training = { kind: 'train', optimizer: optimizers[1]! }
+    const draw = drawsOf(6)
+    const updates = [[imagesOf(rows, () => draw(-1000, 1000) / 1000)], [imagesOf(rows, () => draw(-1000, 1000) / 1000)]]
+    const alone = await runSections(
+      execution,
+      objective,
+      updates.flatMap((each) => update(0.1, ...each))
+    )
+    for (const strategy of ['plain', 'greedy', 'sft', 'vdnn', 'auto'] as const)
+      await assertTrainAlike(execution, stageWithin(execution, objective, { microBatches: 1, rows: ranks }, 1, strategy)!, updates, alone)
+  })
 
 test.run()

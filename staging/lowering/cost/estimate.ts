@@ -2,11 +2,11 @@ import type { DeviceModel } from '../../devices/device-model'
 import type { StepGraph } from '../../graph/step-graph'
 import { lazy } from '../../memoize'
 import { type Segment } from '../../plans/plan'
-import { tileAxes } from '../../program/program'
 import { endsOnHost } from '../../plans/host-tensors'
 import { boundaryTensors, isLiveAfter } from '../../graph/boundary-tensors'
 import { tileCount } from '../../graph/span'
-import { tileRuns, type SegmentTiling, type TileRun } from '../../graph/tiling'
+import type { TileRun } from '../../graph/tile-runs'
+import { segmentTiling, type SegmentTiling } from '../../graph/tiling'
 import type { ModelScope } from '../scope/scope'
 import { createPool, type Builder } from '../ir/builder'
 import type { Body } from '../ir/tile-tensor'
@@ -52,7 +52,7 @@ export const largestTile = ({ B, H, W }: SegmentTiling): SegmentTiling => ({ B: 
 /**
  * Estimates segments: bytes by lowering their largest tile alone, time by going through all of
  * them; where tensors may be on the host, a gradient counts for its layer's launches alone. Returns
- * undefined for a grid with tiles that see only padding. Answers are remembered for
+ * undefined for a grid with tiles, of any rank, that see only padding. Answers are remembered for
  * all segments that are alike.
  */
 export const segmentEstimator = (
@@ -68,10 +68,7 @@ export const segmentEstimator = (
     const key = keyOf(segment, streamed)
     if (!known.has(key)) {
       // Made again for each answer, so that what is remembered of its regions does not stay.
-      const tile = (): SegmentTiling | undefined => {
-        const [B, H, W] = tileAxes.map((axis) => tileRuns(graph, segment, axis, segment.grid[axis]))
-        return B && H && W && { B, H, W }
-      }
+      const tile = (): SegmentTiling | undefined => segmentTiling(graph, segment, segment.grid)
       const inBands = endsOnHost(graph, segment, streamed).length > 0
       const counted = (): Counted => ({ scope, segment, tiling: tile()!, streamed })
       const whole = lazy(() => measureWhole(counted()))

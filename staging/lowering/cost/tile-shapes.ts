@@ -2,7 +2,7 @@ import { readInterval } from '../../graph/axis-access'
 import type { Interval } from '../../graph/interval'
 import type { Span } from '../../graph/span'
 import type { StepGraph } from '../../graph/step-graph'
-import type { TileRun } from '../../graph/tiling'
+import type { TileRun } from '../../graph/tile-runs'
 
 /**
  * By place in a span, a number for how a run along an axis lies there: the same for ops as far from

@@ -1,7 +1,7 @@
 import type { NodeBuffer } from './buffer-identity'
 import type { Extents } from '../../graph/extents'
 import type { Layout } from '../../kernels/layout'
-import type { TileRun } from '../../graph/tiling'
+import type { TileRun } from '../../graph/tile-runs'
 import type { Buffer, Strides, UnplacedOperand } from './builder'
 
 /**

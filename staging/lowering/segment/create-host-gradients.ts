@@ -1,4 +1,4 @@
-import type { TileRun } from '../../graph/tiling'
+import type { TileRun } from '../../graph/tile-runs'
 import { arenaOperand } from '../ir/builder'
 import type { Body, Region, WholeTensor } from '../ir/tile-tensor'
 import { tensorBytes } from '../scope/regions'
