@@ -126,6 +126,8 @@ const chooseBest = (
   const needed = hostBudget === undefined ? undefined : search.leastHost(budget)
   if (needed !== undefined) return E.left(hostBudgetError(graph, planner, hostBudget!, needed))
   const least = search.least()
+  // What is heuristic may find for some budget only on the way to the least.
+  if (least !== undefined && least.budget <= budget) return E.right(least.lowered)
   // With so little on the host no budget of the device is enough.
   const neededAtAll = hostBudget === undefined || least !== undefined ? undefined : search.leastHost(unlimitedBytes)
   if (neededAtAll !== undefined) return E.left(hostBudgetError(graph, planner, hostBudget!, neededAtAll))

@@ -1,7 +1,6 @@
 import type { DeviceModel } from '../devices/device-model'
 import { extentsOfTensor } from '../graph/graph'
 import { meshShard } from '../graph/shard'
-import type { AxisPart } from '../graph/tile-runs'
 import type { StepGraph } from '../graph/step-graph'
 import { readsWhole } from '../graph/reads-whole'
 import { activationElements } from '../kernels/layout'
@@ -18,12 +17,6 @@ import { leastWeights } from './sft/least-weights'
 import type { Segment } from '../plans/plan'
 import type { Segmentation, Variant } from './strategy'
 
-/** The least that a part has, of an extent in so many; the last one may have a single one. */
-const leastOfPart = (extent: number, { count, index }: AxisPart): number => {
-  if (count === 1) return extent
-  return index === count - 1 ? 1 : Math.max(1, Math.floor(extent / count) - 1)
-}
-
 /**
  * Bytes of each tensor as a step without tiles holds it: where strides leave something out, it need
  * not be there.
@@ -34,7 +27,8 @@ export const tensorBytes = ({ graph, layouts, activationBytes }: ModelScope): re
   const { B, H, W } = segmentTiling(alone, { from: 0, to: graph.nodes.length }, untiled)!
   return layouts.map((layout, tensor) => {
     const [b, h, w] = [B, H, W].map(([run]) => run!.held.get(tensor)!).map(({ from, to }) => to - from)
-    const [images, rows] = parts === undefined ? [b!, h!] : [leastOfPart(b!, parts.B), leastOfPart(h!, parts.H)]
+    // Where padding or gaps lie unevenly a part may have a single one.
+    const [images, rows] = parts === undefined ? [b!, h!] : [parts.B.count > 1 ? 1 : b!, parts.H.count > 1 ? 1 : h!]
     return activationElements(layout, [images, extentsOfTensor(graph, tensor)[1], rows, w!]) * activationBytes
   })
 }

@@ -2,6 +2,7 @@
 import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { avgPool2d, conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import { buildRequestGraph, referenceModel, stage, stageEach, stageGraph, type StageRequest } from '../../staging'
 import { builtIn } from '../../models'
 import { must } from '../must'
@@ -71,5 +72,28 @@ test('what a U-Net needs by tiles is soon said, though its finest ones would tak
   const least = (error as { readonly smallestFeasibleBudgetBytes: number }).smallestFeasibleBudgetBytes
   assert.ok(must(stage({ ...unet, budget: { bytes: least } })).program.peakBytes <= least)
 })
+
+// Of the first a rank makes fewer rows than its share of all, of the last what tiles and transfers
+// looks at other plans for less.
+for (const [strategy, layers] of [
+  ['plain', [conv2d({ out: 4, k: 1 }), maxPool2d({ k: 1, s: 3 }), avgPool2d({ k: 1, s: 3 })]],
+  ['auto', [conv2d({ out: 8, k: 3, p: 1 }), conv2d({ out: 1, k: 3, p: [14, 0, 1, 1] })]],
+  ['sft-offload', [conv2d({ out: 4, k: 3, p: 1 }), relu, conv2d({ out: 4, k: 3, p: [0, 1, 1, 1] })]]
+] as const)
+  test(`the smallest budget that a refusal names is enough for ranks that share rows, by ${strategy}`, () => {
+    const on = (bytes: number) =>
+      stage({
+        ...request,
+        ...{ strategy, budget: { bytes }, source: { kind: 'float' } },
+        model: model({ name: 'shared', layers: [...layers, globalAvgPool, linear({ out: 3 })] }),
+        input: strategy === 'sft-offload' ? [1, 3, 24, 8] : [1, 1, 18, 21],
+        device: { ...referenceModel('float64'), network: { bytesPerSecond: 1e12, latencySeconds: 1e-9 } },
+        objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0, weightDecay: 0 }, shard: { count: 2, index: 0 } }
+      })
+    const refused = on(1)
+    assert.ok(isLeft(refused))
+    const least = refused.left.smallestFeasibleBudgetBytes!
+    assert.ok(must(on(least)).program.peakBytes <= least)
+  })
 
 test.run()
