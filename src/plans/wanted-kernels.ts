@@ -44,7 +44,8 @@ const onlyGiven = ({ budget: _, hostBudget: __, memory: ___, ...request }: PlanR
 
 /** The kernels that plans launch, those first that take the most of the plans' predicted time. */
 export const launchedKernels = (
-  { setups, built, until = Infinity, ...watching }: WantedPlans,
+  // Who measures looks at the signal, and tells what is kept.
+  { setups, built, until = Infinity, signal: _, ...watching }: WantedPlans,
   device: ProfiledModel
 ): E.Either<Failure, readonly LaunchedKernel[]> => {
   const launched = new Map<string, LaunchedKernel>()
