@@ -92,8 +92,11 @@ const loadParts = (options: SetupChoices, knownClasses?: number): Outcome<Parts>
       const fields = {
         device,
         ...present({ precision, strategy, threads, exactKernels, measure, plan, budget, hostBudget, hostBandwidth, network, placement }),
-        ...present({ planPath: typeof options.plan === 'string' ? options.plan : undefined, planNotice: loaded.notice }),
-        ...present({ modelNotice: findUnused(options) })
+        ...present({
+          planPath: typeof options.plan === 'string' ? options.plan : undefined,
+          planNotice: loaded.notice,
+          modelNotice: findUnused(options)
+        })
       }
       return { model, plan, fields }
     })

@@ -42,7 +42,7 @@ export const joinWindows = (program: Pick<Program, 'step'>, { height, width }: E
   const [high, wide] = entry.shape.slice(-2) as [number, number]
   const shape = [...planes, height, width]
   const elementBytes = stepIoElementBytes(entry.type)
-  const stepIoBytes = shape.reduce((product, extent) => product * extent, elementBytes)
+  const stepIoBytes = elementBytes * elementCount(shape)
   const entries = [{ ...entry, shape, offset: 0 }]
   const planeCount = elementCount(planes)
   return pipe(

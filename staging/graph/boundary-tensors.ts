@@ -51,3 +51,7 @@ export const liveTensors = (graph: Graph, position: number): readonly number[] =
   knownCrossing.set(graph, known)
   return known[position]!
 }
+
+/** Whether one tensor alone goes on from a position. */
+export const isSingleTensorBoundary = (graph: Graph, position: number): boolean =>
+  liveTensors(graph, position).every((tensor) => tensor === position)

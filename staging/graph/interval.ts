@@ -6,6 +6,10 @@ export interface Interval {
   readonly to: number
 }
 
+/** How many coordinates an interval has. */
+export const size = ({ from, to }: Interval): number => to - from
+
+/** Whether it has none. */
 export const isEmpty = ({ from, to }: Interval): boolean => to <= from
 
 /** The smallest interval that holds both. */

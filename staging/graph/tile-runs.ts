@@ -3,7 +3,7 @@ import { memoizePerObject } from '../memoize'
 import { axisTile, ownedParts, partsOfTile, type AxisTile } from './axis-tile'
 import { axisIndex, type Graph, type Node } from './graph'
 import { ownedExtent } from './grid'
-import { effectiveTileCount, isEmpty, type Interval } from './interval'
+import { effectiveTileCount, isEmpty, type Interval, size } from './interval'
 import { readInterval, type ReadInterval } from './axis-access'
 import type { Span } from './span'
 
@@ -28,8 +28,6 @@ export interface TileRun {
   /** How far the tile's part of each tensor moves from one tile to the next. */
   readonly advances: ReadonlyMap<number, number>
 }
-
-const size = ({ from, to }: Interval): number => to - from
 
 const shapeKey = (graph: Graph, { from }: Span, { readings, held, owned }: AxisTile): string => {
   const parts: number[] = []

@@ -2,12 +2,10 @@ import { elementCount } from './extents'
 import { tileAxes, type TileAxis } from '../program/program'
 import { axisTile, ownedParts, partsOfTile } from './axis-tile'
 import type { Graph, Node } from './graph'
-import { isEmpty, type Interval } from './interval'
+import { isEmpty, size } from './interval'
 import { findShard } from './shard'
 import type { Grid, Span } from './span'
 import { tileRunsOfPart, tileRunsOfParts, type AxisPart, type TileRun } from './tile-runs'
-
-const size = ({ from, to }: Interval): number => to - from
 
 /** What this rank has of a span along an axis: all of it, where ranks do not share it. */
 const ownPart = (graph: Graph, span: Span, axis: TileAxis): AxisPart => {

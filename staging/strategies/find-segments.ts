@@ -4,7 +4,7 @@ import { isLoss, type Graph } from '../graph/graph'
 import { getNodeLowering } from '../ops'
 import { requestedCheckpoints, requestedTiles } from '../graph/directives'
 import { accumulatesStatistics } from '../graph/statistics'
-import { liveTensors } from '../graph/boundary-tensors'
+import { isSingleTensorBoundary } from '../graph/boundary-tensors'
 import type { Span } from '../graph/span'
 
 /** Bytes of the output of each node, in the device's layouts. */
@@ -33,10 +33,6 @@ export const findSegments = (sizes: readonly number[], capacity: number): readon
   })
   return spans
 }
-
-/** Whether one tensor alone goes on from here. */
-export const isSingleTensorBoundary = (graph: Graph, position: number): boolean =>
-  liveTensors(graph, position).every((tensor) => tensor === position)
 
 const sumsPixels = ({ nodes }: Graph, position: number): boolean => nodes[position]!.access.H.kind === 'reduce'
 

@@ -1,6 +1,7 @@
 import { axisIndex, type Graph, type Node } from '../graph/graph'
 import type { TileAxis } from '../program/program'
 import { inputInterval } from '../graph/axis-access'
+import { elementCount } from '../graph/extents'
 import { effectiveTileCount, type Interval } from '../graph/interval'
 import { fusibleTileAxes, ownedExtent } from '../graph/grid'
 import { tileCount, type Grid, type Span } from '../graph/span'
@@ -58,7 +59,7 @@ const operationsPerWeight = 64
 
 const makeProxyEstimator = (nodes: readonly Node[], extents: (axis: TileAxis, tiles: number) => readonly number[]) => {
   const channels = nodes.map(({ output }) => output[1])
-  const parameters = nodes.map((node) => node.parameters.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0))
+  const parameters = nodes.map((node) => node.parameters.reduce((sum, { shape }) => sum + elementCount(shape), 0))
   const perOutput = nodes.map((_, index) => 1 + parameters[index]! / channels[index]!)
   const weights = parameters.reduce((sum, count) => sum + count, 0)
   return (grid: Grid): Proxy => {

@@ -1,5 +1,5 @@
 import { simulateTimedCode } from '../../devices/simulate'
-import { liveTensors } from '../../graph/boundary-tensors'
+import { isSingleTensorBoundary } from '../../graph/boundary-tensors'
 import type { Span } from '../../graph/span'
 import type { StepGraph } from '../../graph/step-graph'
 import type { SegmentTiling } from '../../graph/tiling'
@@ -99,7 +99,7 @@ const createTimer = (timed: TimedSegment, known: KnownOps, shapesOf: RunShapes):
  * one before the op where one tensor alone goes on, whatever makes that tensor.
  */
 const decidingStarts = (graph: StepGraph): ((span: Span, position: number) => number) => {
-  const isCut = [...graph.nodes.keys()].map((position) => liveTensors(graph, position).every((tensor) => tensor === position))
+  const isCut = [...graph.nodes.keys()].map((position) => isSingleTensorBoundary(graph, position))
   const cutBefore = (from: number, position: number): number => {
     let cut = position
     while (cut > from && !isCut[cut]) cut--

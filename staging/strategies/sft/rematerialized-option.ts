@@ -1,4 +1,4 @@
-import { isSingleTensorBoundary } from '../find-segments'
+import { isSingleTensorBoundary } from '../../graph/boundary-tensors'
 import { untiled, type Span } from '../../graph/span'
 import { lazy, memoize } from '../../memoize'
 import type { Segment } from '../../plans/plan'
