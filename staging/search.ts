@@ -76,15 +76,19 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
   }
 }
 
-/** Milliseconds of what ops compute of whole tensors at most that tiles leave out. */
-const leftOutInTiles = (graph: StepGraph, device: DeviceModel): number => {
-  const estimate = lazy(() => segmentEstimator(graph, device))
-  const nanoseconds = leastSharesComputed(graph).reduce((sum, share, from) => {
+/** What is left at least of what whole tensors take, where tiles leave out what strides pass over. */
+const leastInTiles = (graph: StepGraph, device: DeviceModel, milliseconds: number): number => {
+  const shares = leastSharesComputed(graph, { from: 0, to: graph.nodes.length })
+  const least = Math.min(...shares)
+  if (least === 1) return milliseconds
+  const estimate = segmentEstimator(graph, device)
+  const leftOut = shares.reduce((sum, share, from) => {
     if (share === 1) return sum
-    const alone = estimate()({ from, to: from + 1, grid: untiled, recompute: false, reorder: 'once' })
+    const alone = estimate({ from, to: from + 1, grid: untiled, recompute: false, reorder: 'once' })
     return sum + (1 - share) * alone!.nanoseconds()
   }, 0)
-  return (stepsOfUpdate(graph.objective) * nanoseconds) / 1e6
+  // Alone ops may take more than beside others: then more would be left out than there is.
+  return Math.max(least * milliseconds, milliseconds - (stepsOfUpdate(graph.objective) * leftOut) / 1e6)
 }
 
 /**
@@ -95,7 +99,8 @@ const lowerBound = (written: StepGraph, device: DeviceModel): number => {
   const millisecondsIn = (order: Order): number => {
     const graph = inOrder(written, order)
     const [fastest] = withVariants(createVariants(graph, device), wholeGraph(graph))
-    return lower(written, { order, segments: fastest!, overlapReduction: true }, device).milliseconds() - leftOutInTiles(graph, device)
+    const { milliseconds } = lower(written, { order, segments: fastest!, overlapReduction: true }, device)
+    return leastInTiles(graph, device, milliseconds())
   }
   const orders = new Map([hoistPoolAboveRelu, sourceOrder].map((orderOf) => orderOf(written)).map((order) => [order.join(), order]))
   return Math.min(...[...orders.values()].map(millisecondsIn))

@@ -1,5 +1,6 @@
 import { inputInterval, type AxisAccess } from './axis-access'
 import { axisIndex, type Graph, type Node } from './graph'
+import type { Span } from './span'
 
 type ImageAxis = 'H' | 'W'
 
@@ -21,25 +22,27 @@ const readApart = ({ access, input, output }: Node, axis: ImageAxis): number => 
   return all / countRead(0, outExtent)
 }
 
-/** Of each op, the least share of its output along an axis that tiles compute, by its readers. */
-const sharesAlong = ({ nodes, readers }: Graph, axis: ImageAxis): readonly number[] => {
+/** Of each op of a span, the least share of its output along an axis that tiles compute. */
+const sharesAlong = ({ nodes, readers }: Graph, { from, to }: Span, axis: ImageAxis): readonly number[] => {
   const shares: number[] = []
   const readBy = (reader: number): number => {
-    const [node, share] = [nodes[reader]!, shares[reader]!]
+    if (reader >= to) return 1
+    const [node, share] = [nodes[reader]!, shares[reader - from]!]
     return share === 1 && !leavesGaps(node.access[axis]) ? 1 : share * readApart(node, axis)
   }
-  for (let position = nodes.length - 1; position >= 0; position--) {
+  for (let position = to - 1; position >= from; position--) {
     const positions = readers[position + 1]!
-    shares[position] = positions.length === 0 ? 1 : Math.min(1, Math.max(...positions.map(readBy)))
+    shares[position - from] = positions.length === 0 ? 1 : Math.min(1, Math.max(...positions.map(readBy)))
   }
   return shares
 }
 
 /**
- * Of each op, a share of what it computes of its whole output that no tiles fall below: those of
- * one pixel leave out all that strides pass over. 1 where nothing is passed over.
+ * Of each op of a span, a share of what it computes of its whole output that no tiles fall below
+ * that run the span and make all that is read after it: those of one pixel leave out all that
+ * strides pass over. 1 where nothing is passed over.
  */
-export const leastSharesComputed = (graph: Graph): readonly number[] => {
-  const [rows, columns] = [sharesAlong(graph, 'H'), sharesAlong(graph, 'W')]
-  return rows.map((share, position) => share * columns[position]!)
+export const leastSharesComputed = (graph: Graph, span: Span): readonly number[] => {
+  const [rows, columns] = [sharesAlong(graph, span, 'H'), sharesAlong(graph, span, 'W')]
+  return rows.map((share, place) => share * columns[place]!)
 }

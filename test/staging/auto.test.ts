@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { batchNorm, checkpoint, conv2d, globalAvgPool, linear, model, relu, residual, tile } from '../../dsl'
+import { batchNorm, checkpoint, conv2d, globalAvgPool, linear, maxPool2d, model, relu, residual, tile } from '../../dsl'
 import { builtIn } from '../../models'
 import {
   buildGraph,
@@ -126,6 +126,24 @@ test('auto is never slower than a strategy within the same budget, and finds a p
     // What sft-offload keeps of its image, the largest tensor, had no segment to be in.
     { ...runs, examples: [[1074069037, 0.2]] }
   )
+})
+
+test('auto is never slower than a strategy where strides leave out most of what whole tensors hold', () => {
+  const layers = [
+    ...[conv2d({ out: 8, k: 3, p: 1 }), relu, conv2d({ out: 8, k: 1, s: 3 }), maxPool2d({ k: 2, s: 3 }), conv2d({ out: 6, k: 1, s: 2 })],
+    ...[conv2d({ out: 22, k: 3, p: 1 }), relu, globalAvgPool, linear({ out: 2 })]
+  ] as const
+  const net = { model: model({ name: 'gaps', layers }), input: [1, 3, 45, 71] } as const
+  const staged = randomCase(1, net)
+  const plain = must(staged('plain')).predicted
+  for (const share of [0.9, 1.1]) {
+    const budget = Math.floor(share * plain.plainPeakBytes)
+    const { stepMilliseconds, lowerBoundMilliseconds } = must(staged('auto', budget)).predicted
+    assert.ok(lowerBoundMilliseconds > 0)
+    for (const name of ['sft', 'sft-offload'] as const) assert.is(must(staged(name, budget)).predicted.stepMilliseconds, stepMilliseconds)
+    // In tiles, though all would fit whole.
+    assert.ok(stepMilliseconds < 0.8 * plain.stepMilliseconds)
+  }
 })
 
 test('the smallest budget that a refusal names is enough, and one byte less is not', () => {

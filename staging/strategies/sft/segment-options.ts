@@ -1,5 +1,6 @@
 import { overlapsCopies } from '../../devices/device-model'
 import { fusibleTileAxes } from '../../graph/grid'
+import { leastSharesComputed } from '../../graph/unread'
 import { lazy, memoizeByNumber, rememberSteps } from '../../memoize'
 import { requestedTiles } from '../../graph/directives'
 import { type Segment } from '../../plans/plan'
@@ -183,6 +184,8 @@ export const createSegmentOptions = (
     const kept = isShared ? ways.kept.map((exact, variant) => boundedOption(exact, keptByPairs(variant))) : ways.kept
     const canTile = wanted !== undefined || inRows || fusibleTileAxes(graph, span).length > 0
     const wholeIn = (variant: number): Segment => segmentIn(variants[variant]!, untiled, !isLast)
+    /** No tiles take less than this of what the whole takes. */
+    const leastShare = wanted === undefined && canTile ? Math.min(...leastSharesComputed(graph, span)) : 1
     /** By variant: what it adds at least. */
     const least = lazy(() => {
       const { before, after, through } = bytes.isFrozen(span) ? { before: 0, after: 0, through: 0 } : bytes.gradients(span)
@@ -204,7 +207,7 @@ export const createSegmentOptions = (
     const inTiles = fastestTiled({
       ...{ span, variants, reordering, loadings, inRows, beside, least, optionOf },
       grids: () => gridsOf(span),
-      wholeNanoseconds: (variant) => nanosecondsOf(coarsest[isLimited ? 0 : variant]!()!)
+      leastNanoseconds: (variant) => leastShare * nanosecondsOf(coarsest[isLimited ? 0 : variant]!()!)
     })
     const bounded = coarsest.map((exact, variant) =>
       boundedOption(exact, {
@@ -223,14 +226,16 @@ export const createSegmentOptions = (
     /** Of the whole alone where bands may pass beside it. */
     const nanosecondsOf = (option: SegmentOption | undefined): number =>
       option === undefined ? Infinity : beside ? estimate(option.segment)!.nanoseconds() : option.nanoseconds()
-    /** No more than the coarsest take. */
-    const leastOfCoarsest = (variant: number): number => pairNanoseconds(variant) ?? nanosecondsOf(coarsest[variant]?.())
-    // Nothing that is computed again takes less than where it is kept.
-    const minNanoseconds = lazy(() => Math.min(...(isShared ? [kept] : [kept, again]).map(([fastest]) => nanosecondsOf(fastest?.()))))
+    /** No more than the coarsest take, and tiles. */
+    const leastOfCoarsest = (variant: number): number => leastShare * (pairNanoseconds(variant) ?? nanosecondsOf(coarsest[variant]?.()))
+    // Nothing that is computed again takes less than where it is kept, but for what tiles leave out.
+    const minNanoseconds = lazy(
+      () => leastShare * Math.min(...(isShared ? [kept] : [kept, again]).map(([fastest]) => nanosecondsOf(fastest?.())))
+    )
     return {
       aboutNanoseconds: lazy(() => {
         if (keepable && !isLast) return minNanoseconds()
-        return pairNanoseconds(0) ?? aboutNanoseconds(span)
+        return leastShare * (pairNanoseconds(0) ?? aboutNanoseconds(span))
       }),
       minNanoseconds,
       leastNanoseconds: rememberSteps((available) => {
@@ -244,7 +249,7 @@ export const createSegmentOptions = (
       leastCosts: lazy(() => [
         ...kept.slice(0, 1).map((fastest): LeastCost => ({ nanoseconds: nanosecondsOf(fastest()), keptBytes: ownBytes() })),
         ...again.slice(0, 1).map((fastest): LeastCost => ({
-          nanoseconds: isShared ? leastOfCoarsest(0) : nanosecondsOf(fastest()),
+          nanoseconds: isShared ? leastOfCoarsest(0) : leastShare * nanosecondsOf(fastest()),
           keptBytes: leastKeptBytes
         }))
       ]),
@@ -258,8 +263,8 @@ export const createSegmentOptions = (
         if (fitting !== -1) options.push(bounded[fitting]!()!)
         if (wanted !== undefined) return options
         // Tiles of a variant that fits whole are slower than that, but for what passes beside
-        // computing.
-        const end = fitting === -1 ? coarsest.length : fitting + (beside ? 1 : 0)
+        // computing, and for what they leave out.
+        const end = fitting === -1 || leastShare < 1 ? coarsest.length : fitting + (beside ? 1 : 0)
         const slowest = Math.min(tiledNanoseconds, fitting === -1 ? Infinity : bounded[fitting]!()!.nanoseconds())
         const tiled = inTiles(isLimited ? coarsest.length : end, available, slowest)
         if (tiled !== undefined) options.push(tiled)

@@ -21,8 +21,8 @@ export interface TiledSegment {
   readonly beside: boolean
   /** By variant: what it adds at least. */
   readonly least: () => readonly Pick<LeastWeights, 'tiled' | 'shared'>[]
-  /** Nanoseconds of a variant without tiles and bands, below which no tiles of it are. */
-  readonly wholeNanoseconds: (variant: number) => number
+  /** Nanoseconds below which no tiles of a variant are. */
+  readonly leastNanoseconds: (variant: number) => number
   readonly optionOf: (segment: Segment) => SegmentOption | undefined
 }
 
@@ -38,7 +38,7 @@ type Decided = Pick<Segment, 'reorder' | 'prefetch'>
  * Looks for a segment's best option among its grids and variants, each of which is estimated once.
  */
 export const fastestTiled = (segment: TiledSegment): FastestTiled => {
-  const { span, grids, variants, reordering, loadings, inRows, beside, least, wholeNanoseconds, optionOf } = segment
+  const { span, grids, variants, reordering, loadings, inRows, beside, least, leastNanoseconds, optionOf } = segment
   const decisions = reordering.flatMap((reorder) => loadings.map((loading): Decided => ({ reorder, ...loading })))
   /** By variant, then by what is decided. */
   const gridOptions = variants.map((variant) =>
@@ -52,7 +52,7 @@ export const fastestTiled = (segment: TiledSegment): FastestTiled => {
   const fastestOf = (variant: number, decision: number, available: number, slowest: number): SegmentOption | undefined => {
     const decided = decisions[decision]!
     if (least()[variant]![decided.reorder === 'once' ? 'shared' : 'tiled'] > available) return undefined
-    const nanoseconds = wholeNanoseconds(variant)
+    const nanoseconds = leastNanoseconds(variant)
     if (nanoseconds > slowest) return undefined
     const gridOption = gridOptions[variant]![decision]!
     // The fewest tiles are soon timed; more of them compute more twice, but may load sooner.
