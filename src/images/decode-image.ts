@@ -61,6 +61,9 @@ export const computeUpscaledExtent = (path: string, image: Extent2, least: Exten
 const decodeStored = (path: string, header: ImageHeader, least: Extent2): Outcome<DecodedImage> => {
   const { height, width, samples, colourSpace = 'srgb' } = header
   const { elementType, channels, bands = [] } = samples
+  // As grey the decoder hands out one channel; as red, green and blue that of transparency, too.
+  const isBesideGrey = colourSpace === 'b-w' && bands.some((band) => band > 0)
+  const placeOf = (band: number): number => (isBesideGrey && band > 0 ? colours.channels : band)
   if (height < least.height || width < least.width)
     return TE.left(
       inputFailure(
@@ -74,10 +77,11 @@ const decodeStored = (path: string, header: ImageHeader, least: Extent2): Outcom
     )
   return pipe(
     TE.tryCatch(async () => {
+      const space = isBesideGrey ? 'srgb' : colourSpace
       // A colour profile says how values look, and is no part of them.
       const stored = loadSharp()(path, { ...sharpOptions, ignoreIcc: true })
-        .pipelineColourspace(colourSpace)
-        .toColourspace(colourSpace)
+        .pipelineColourspace(space)
+        .toColourspace(space)
       return stored.raw({ depth: elementType === 'uint16' ? 'ushort' : 'uchar' }).toBuffer({ resolveWithObject: true })
     }, decodeFailure(path)),
     TE.map(({ data, info }): DecodedImage => {
@@ -85,7 +89,7 @@ const decodeStored = (path: string, header: ImageHeader, least: Extent2): Outcom
       const chosen = newElements(elementType, height * width * channels)
       for (let pixel = 0; pixel < height * width; pixel += 1)
         for (let channel = 0; channel < channels; channel += 1)
-          chosen[pixel * channels + channel] = stored[pixel * info.channels + bands[channel]!]!
+          chosen[pixel * channels + channel] = stored[pixel * info.channels + placeOf(bands[channel]!)]!
       return { pixels: asBytes(chosen), height, width, channels, elementType }
     })
   )

@@ -95,6 +95,19 @@ test('a 16-bit PNG, and bands of an 8-bit one, are decoded as they are stored', 
   await writeColours(at('colours.png'), colours, { height: 2, width: 2 })
   const last = await valueOf(decodeImage(at('colours.png'), one, undefined, { level: 0, bands: [3] }))
   assert.equal([...(last.pixels as Uint8Array)], [40, 100, 160, 220])
+  const clear = Uint8Array.from({ length: 12 }, (_, index) => 20 * index)
+  await sharp(clear, { raw: { width: 3, height: 2, channels: 2 } })
+    .toColourspace('b-w')
+    .png()
+    .toFile(at('clear.png'))
+  for (const bands of [[1, 2], [2]]) {
+    const { pixels } = await valueOf(decodeImage(at('clear.png'), one, undefined, { level: 0, bands }))
+    assert.equal(
+      [...(pixels as Uint8Array)],
+      bands.length === 2 ? [...clear] : [...clear].filter((_, index) => index % 2 === 1),
+      `${bands}`
+    )
+  }
 })
 
 test('of images of bands that are too large for the cache, the last one is held', async () => {
