@@ -4,7 +4,7 @@ import { SaxesParser } from 'saxes'
 import { type Failure, inputFailure } from '../failure'
 import { extentText } from './resolution'
 import type { TiffDirectory } from './tiff-directories'
-import { isOme } from './tiff-levels'
+import { hasSameSamples, isOme } from './tiff-levels'
 
 /** Planes of the first image of an OME-TIFF: one for each channel, depth and time. */
 interface OmePixels {
@@ -82,11 +82,7 @@ const findPage = (pixels: OmePixels, channel: number): number | undefined => {
 }
 
 const sameKind = (one: TiffDirectory, other: TiffDirectory): boolean =>
-  one.height === other.height &&
-  one.width === other.width &&
-  other.channels === 1 &&
-  one.bits[0] === other.bits[0] &&
-  one.sampleFormats[0] === other.sampleFormats[0]
+  one.height === other.height && one.width === other.width && other.channels === 1 && hasSameSamples(one, other)
 
 /**
  * The pages of an OME-TIFF that hold a channel each, of the first depth and time, in the order of

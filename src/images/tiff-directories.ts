@@ -3,6 +3,7 @@ import { type GeoTransform, readGeoTransform } from './geo-transform'
 
 /** Tags of TIFF 6.0, of its first supplement, of GeoTIFF and of GDAL that are looked at. */
 const tags = {
+  subfileType: 254,
   width: 256,
   height: 257,
   bits: 258,
@@ -52,6 +53,8 @@ export interface TiffDirectory {
   /** Bits of each channel, and whether it is unsigned (1), signed (2) or floating-point (3). */
   readonly bits: readonly number[]
   readonly sampleFormats: readonly number[]
+  /** Whether it says where another image is transparent. */
+  readonly isMask: boolean
   /** Rows of a strip, where it is stored in strips. */
   readonly stripRows: number
   /** Absent where it is stored in strips. */
@@ -135,6 +138,8 @@ const entriesAt = async (file: FileHandle, position: number, numbers: Numbers): 
 }
 
 const centimetres = 3
+/** In the bits of NewSubfileType. */
+const transparencyMask = 4
 
 /** GDAL writes inf, -inf and nan; NaN where it is no number. */
 const parseNoData = (text: string): number => Number(text.replace(/^([+-]?)inf(?:inity)?$/i, '$1Infinity'))
@@ -181,6 +186,7 @@ const makeDirectory = (
     predictor: number(tags.predictor) ?? 1,
     isBigEndian: !numbers.isLittle,
     isPlanar: number(tags.planarConfiguration) === 2,
+    isMask: ((number(tags.subfileType) ?? 0) & transparencyMask) !== 0,
     stripRows: number(tags.rowsPerStrip) ?? Infinity,
     bits: list(tags.bits) ?? [1],
     sampleFormats: list(tags.sampleFormat) ?? [1],

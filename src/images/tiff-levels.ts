@@ -16,13 +16,18 @@ export interface ImageLevel {
 /** How many times as small a level may be beside the whole number that rounding gives. */
 const rounding = 0.01
 
+/** Whether pixels of both are stored alike. */
+export const hasSameSamples = (one: TiffDirectory, other: TiffDirectory): boolean =>
+  one.channels === other.channels && one.bits[0] === other.bits[0] && one.sampleFormats[0] === other.sampleFormats[0]
+
 /**
  * Tells whether it is the same image made smaller, in tiles: labels and thumbnails are of other
- * shapes or in strips.
+ * shapes or in strips, and masks of what is transparent mostly of other samples.
  */
-const isReducedFrom = (whole: TiffDirectory, { height, width, tile, channels }: TiffDirectory): boolean => {
-  if (tile === undefined || channels !== whole.channels || height >= whole.height || width >= whole.width || height === 0 || width === 0)
-    return false
+const isReducedFrom = (whole: TiffDirectory, one: TiffDirectory): boolean => {
+  const { height, width, tile } = one
+  if (tile === undefined || one.isMask || !hasSameSamples(whole, one)) return false
+  if (height >= whole.height || width >= whole.width || height === 0 || width === 0) return false
   const scale = whole.width / width
   return Math.abs(whole.height / scale - height) <= Math.max(2, rounding * height)
 }

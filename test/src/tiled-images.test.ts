@@ -81,6 +81,23 @@ test('thumbnails, labels, and pages of the same size or of other channels are no
   assert.match(imageNotices([{ path: 'others.tif', header }])[0] ?? '', /several pages or frames/)
 })
 
+test('masks of what is transparent, and pages of other samples, are no levels', async () => {
+  for (const tags of [
+    [[254, 4, [5]]],
+    [[339, 3, [2]]],
+    [
+      [258, 3, [1]],
+      [262, 3, [4]]
+    ]
+  ] satisfies readonly (readonly Field[])[]) {
+    const [whole, other, half] = [level(200, 120, 1), { ...level(100, 60, 1), tags }, level(100, 60, 1)]
+    writeTiledTiff(at('masked.tif'), [whole, other, half], { tile: 16, channels: 1 })
+    const { header, read } = await valueOf(openImage(at('masked.tif'), { level: 1, bands: [1] }))
+    assert.is(header.levels.length, 2)
+    assert.equal([...(await valueOf(read!({ top: 0, left: 0, height: 1, width: 60 })))], [...half.pixels.subarray(0, 60)])
+  }
+})
+
 test('OME-XML tells the size of a pixel in any unit', async () => {
   for (const [size, unit] of [
     ['0.5', 'µm'],

@@ -15,6 +15,8 @@ export interface TiledLevel {
   readonly isStrip?: true
   /** Of a page after the first. */
   readonly description?: string
+  /** What stands in its directory in place of what would. */
+  readonly tags?: readonly Field[]
 }
 
 export interface TiledTiffOptions {
@@ -124,7 +126,9 @@ export const writeTiledPages = (
       [339, 3, Array<number>(channels).fill(format)],
       ...(index === 0 ? tags : [])
     ]
-    return fields.filter((field) => field !== undefined).sort(([one], [other]) => one - other)
+    const own = level.tags ?? []
+    const others = fields.flatMap((field) => (field === undefined || own.some(([tag]) => tag === field[0]) ? [] : [field]))
+    return [...others, ...own].sort(([one], [other]) => one - other)
   }
   /**
    * Answers where the directory lies, and where in its bytes the place of the next one is written.
