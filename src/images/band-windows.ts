@@ -30,12 +30,28 @@ const findInfinite = (elements: Elements, { elementType, bands = [], channels }:
 /** A window that could be read holds a value that is infinite. */
 export class InfiniteValue extends Error {}
 
+const lists = [
+  ['BitsPerSample', 258],
+  ['SampleFormat', 339]
+] as const
+
+/** Writers may say once what holds for all channels; geotiff 3.0.5 looks for each of them. */
+const repeatForChannels = (directory: GeoTIFFImage['fileDirectory']): void => {
+  const channels = Number(directory.getValue('SamplesPerPixel') ?? 1)
+  for (const [name, tag] of lists) {
+    const [value, ...others] = directory.getValue(name) ?? []
+    if (value !== undefined && others.length === 0) directory.actualizedFields.set(tag, Array<number>(channels).fill(value))
+  }
+}
+
 /** The image of a directory, which may lie below a page. */
 const imageAt = async (file: GeoTIFF, at: number): Promise<GeoTIFFImage> => {
   const { GeoTIFFImage: Image } = loadGeoTiff()
   // geotiff 3.0.5 reads lists that it loads later as little-endian, whatever the file is.
   file.parser.eager = !file.littleEndian
-  return new Image(await file.parser.parseFileDirectoryAt(at), file.littleEndian, file.cache, file.source)
+  const directory = await file.parser.parseFileDirectoryAt(at)
+  repeatForChannels(directory)
+  return new Image(directory, file.littleEndian, file.cache, file.source)
 }
 
 const readValues = async (image: GeoTIFFImage, samples: readonly number[], window: ImageWindow): Promise<ArrayLike<number>> => {

@@ -62,6 +62,24 @@ for (const type of ['uint8', 'uint16', 'int16', 'float32'] as const)
       }
     })
 
+test('bits and kind of samples may be said once for all bands', async () => {
+  for (const [type, bits, format] of [
+    ['uint8', 8, 1],
+    ['int16', 16, 2],
+    ['float32', 32, 3]
+  ] as const) {
+    write('once.tif', type, 5, {
+      tags: [
+        [258, 3, [bits]],
+        [339, 3, [format]]
+      ]
+    })
+    const { read } = await valueOf(openImage(at('once.tif'), { level: 0, bands: [5, 2] }))
+    const found = asElements(type, await valueOf(read!({ top: 1, left: 0, height: 1, width: 1 })))
+    assert.equal([...found], [valueAt(type, 5 * width + 4), valueAt(type, 5 * width + 1)])
+  }
+})
+
 test('what holds nothing is read as 0', async () => {
   for (const [type, value, tag] of [
     ['int16', -9999, '-9999'],

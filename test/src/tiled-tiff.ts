@@ -15,7 +15,7 @@ export interface TiledLevel {
   readonly isStrip?: true
   /** Of a page after the first. */
   readonly description?: string
-  /** What stands in its directory in place of what would. */
+  /** The same of its own page. */
   readonly tags?: readonly Field[]
 }
 
@@ -33,7 +33,7 @@ export interface TiledTiffOptions {
   readonly compression?: number
   /** RGB of three channels where absent, else black as zero. */
   readonly photometric?: number
-  /** What stands in the first page beside. */
+  /** What stands in the first page beside, or in place of what would. */
   readonly tags?: readonly Field[]
   /** Each tile as it is stored; as it is where absent. */
   readonly compress?: (tile: Buffer) => Buffer
@@ -123,10 +123,9 @@ export const writeTiledPages = (
       isStrip ? undefined : [324, offsetType, places],
       isStrip ? undefined : [325, offsetType, counts],
       below.length === 0 ? undefined : [330, isBig ? 18 : 13, below],
-      [339, 3, Array<number>(channels).fill(format)],
-      ...(index === 0 ? tags : [])
+      [339, 3, Array<number>(channels).fill(format)]
     ]
-    const own = level.tags ?? []
+    const own = [...(index === 0 ? tags : []), ...(level.tags ?? [])]
     const others = fields.flatMap((field) => (field === undefined || own.some(([tag]) => tag === field[0]) ? [] : [field]))
     return [...others, ...own].sort(([one], [other]) => one - other)
   }
