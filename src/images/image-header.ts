@@ -46,10 +46,14 @@ export interface ImageHeader extends Extent2 {
 /** What sharp says where another image, decoded beside it, has wiped out the reason. */
 const noReason = 'Unknown error'
 
+/** What libtiff says where a tile or strip has no place in its file. */
+const noBytes = /Invalid (?:tile|strip) byte count/
+
 /** Why a file cannot be read, without its name; libtiff tells places that it has not. */
 export const fileReason = (path: string, thrown: unknown): string => {
   const reason = errorReason(thrown)
   if (reason === noReason) return 'it cannot be decoded'
+  if (noBytes.test(reason)) return 'it holds no bytes there, as sparse files leave out what is empty'
   // Not within other words: a path may be as short as one.
   const named = `(?<![\\w./-])${path.replace(/[^\w\s/]/g, '\\$&')}(?![\\w/-])`
   return reason
@@ -202,7 +206,7 @@ const makeStoredHeader = (
   reading: Reading
 ): E.Either<Failure, ImageHeader> => {
   const first = (planes[0] ?? directories[0])!
-  const { height, width, tile, stripRows, geoTransform } = first
+  const { height, width, tile, stripRows, orientation, geoTransform } = first
   const [whole, ...smaller] = planes.length > 0 ? planeLevels(planes, directories) : tiffLevels(directories)
   const strip = { height: Math.min(stripRows, height), width }
   const levels = [{ ...whole!, tile: tile ?? strip }, ...smaller]
@@ -226,7 +230,7 @@ const makeStoredHeader = (
       associated: associatedImages(directories),
       ...(planes.length > 0 && { hasPlanes: true }),
       hasAlpha: false,
-      orientation: 1,
+      orientation,
       ...(geoTransform && { geoTransform: scaleGeoTransform(geoTransform, levels[0]!, view) })
     }))
   )

@@ -62,7 +62,7 @@ const elementTypes: Readonly<Record<string, PixelType>> = {
   '8 2': 'int16',
   '32 3': 'float32'
 }
-const formatNames: Readonly<Record<number, string>> = { 2: 'signed ', 3: 'floating-point ' }
+const formatNames: Readonly<Record<number, string>> = { 2: 'signed ', 3: 'floating-point ', 4: 'undefined ', 5: 'complex ', 6: 'complex ' }
 
 /** Channels of colours by photometric interpretation: grey, RGB, palette, CMYK, YCbCr. */
 const photometricColours: Readonly<Record<number, number>> = { 0: 1, 1: 1, 2: 3, 3: 1, 5: 4, 6: 3 }

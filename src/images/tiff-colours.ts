@@ -29,13 +29,13 @@ const methodNames: Readonly<Record<number, string>> = {
   50002: 'JPEG XL'
 }
 /** What sharp is built without. */
-const undecodedMethods: readonly number[] = [34887, 34925, 50000, 50002]
+const undecodedMethods: readonly number[] = [6, 34887, 34925, 50000, 50002]
 
 /** Returns why sharp does not decode a TIFF of 8-bit samples; undefined where it does. */
-export const findDecoderFault = ({ compression, isPlanar, tile, channels }: TiffDirectory): string | undefined => {
+export const findDecoderFault = ({ compression, isPlanar, tile }: TiffDirectory): string | undefined => {
   if (undecodedMethods.includes(compression))
     return `is compressed by ${methodNames[compression]}, of which 8-bit grey and colours are not read`
-  return isPlanar && tile !== undefined && channels > 1 ? 'has tiles of its own for each colour, which are not read as colours' : undefined
+  return isPlanar && tile !== undefined ? 'has tiles of its own for each colour, which are not read as colours' : undefined
 }
 
 /** White as zero, or by a palette: what is stored is not what is seen. */
@@ -49,10 +49,12 @@ export const decoderRemedy = ({ compression, channels, photometric }: TiffDirect
 
 /** Returns why the bands of a TIFF are not read as they are stored; undefined where they are. */
 export const findBandFault = (directory: TiffDirectory): string | undefined => {
-  const { compression, photometric, predictor, isBigEndian, bits } = directory
+  const { compression, photometric, predictor, isBigEndian, bits, isReversed } = directory
   if (!bandMethods.includes(compression))
     return `is compressed by ${methodNames[compression] ?? `method ${compression}`}, of which no bands are read: store it with deflate, LZW or zstd`
   if (photometric === yCbCr) return 'has YCbCr colours, of which no bands are read: leave out --bands, or store it as RGB'
+  if (isReversed && !jpegs.includes(compression))
+    return 'has the bits of each byte in reverse (fill order 2), of which no bands are read: store it with fill order 1'
   // geotiff 3.0.5 adds up differences in the machine's order of bytes, whatever the file's is.
   return isBigEndian && predictor !== 1 && bits[0]! > 8
     ? 'is big-endian and compressed with a predictor, which is not read: store it little-endian, or without a predictor'

@@ -9,7 +9,9 @@ const tags = {
   bits: 258,
   compression: 259,
   photometric: 262,
+  fillOrder: 266,
   description: 270,
+  orientation: 274,
   channels: 277,
   rowsPerStrip: 278,
   xResolution: 282,
@@ -50,6 +52,10 @@ export interface TiffDirectory {
   readonly isBigEndian: boolean
   /** Whether each channel has tiles or strips of its own. */
   readonly isPlanar: boolean
+  /** Whether the bits of each byte lie in reverse, the lowest first. */
+  readonly isReversed: boolean
+  /** As EXIF numbers it; 1 where the file does not tell it. */
+  readonly orientation: number
   /** Bits of each channel, and whether it is unsigned (1), signed (2) or floating-point (3). */
   readonly bits: readonly number[]
   readonly sampleFormats: readonly number[]
@@ -186,6 +192,8 @@ const makeDirectory = (
     predictor: number(tags.predictor) ?? 1,
     isBigEndian: !numbers.isLittle,
     isPlanar: number(tags.planarConfiguration) === 2,
+    isReversed: number(tags.fillOrder) === 2,
+    orientation: number(tags.orientation) ?? 1,
     isMask: ((number(tags.subfileType) ?? 0) & transparencyMask) !== 0,
     stripRows: number(tags.rowsPerStrip) ?? Infinity,
     bits: list(tags.bits) ?? [1],

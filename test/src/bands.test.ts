@@ -481,6 +481,13 @@ test('values that would be read as other ones, or by no decoder, are refused by 
       new RegExp(`method\\.tif is compressed by (zstd|LZMA), of which 8-bit grey and colours are not read: ${remedy}$`)
     )
   }
+  for (const [format, kind] of [
+    [4, 'undefined'],
+    [5, 'complex']
+  ] as const) {
+    write('kind.tif', 'uint16', 2, { tags: [[339, 3, [format, format]]] })
+    assert.match(await refusal('kind.tif'), new RegExp(`kind\\.tif has ${kind} 16-bit samples, but uint8, .* are read: convert it$`))
+  }
   // Of a palette, bands would be places in it.
   write('method.tif', 'uint8', 1, { compression: 50000, photometric: 3 })
   assert.match((await failureOf(openImage(at('method.tif')))).message, /are not read: store it with deflate, LZW or JPEG$/)
@@ -489,10 +496,29 @@ test('values that would be read as other ones, or by no decoder, are refused by 
     (await failureOf(openImage(at('planar.tif')))).message,
     /planar\.tif has tiles of its own for each colour, which are not read as colours: give --bands 1,2,3, or store it with .*$/
   )
+  write('planar.tif', 'uint8', 1, { tags: [[284, 3, [2]]] })
+  assert.match(
+    (await failureOf(openImage(at('planar.tif')))).message,
+    /planar\.tif has tiles of its own .*: give --bands 1,1,1, or store it/
+  )
+  assert.match(
+    (await failureOf(inspectMask(at('planar.tif')))).message,
+    /planar\.tif has tiles of its own .*: store it with deflate or LZW, .*$/
+  )
+  write('old.tif', 'uint8', 3, { compression: 6, photometric: 6 })
+  assert.match(
+    (await failureOf(openImage(at('old.tif')))).message,
+    /old\.tif is compressed by the JPEG of TIFF 6\.0, of which 8-bit grey and colours are not read: store it with deflate, LZW or JPEG$/
+  )
+  write('reversed.tif', 'uint16', 2, { tags: [[266, 3, [2]]] })
+  assert.match(
+    await refusal('reversed.tif'),
+    /reversed\.tif has the bits of each byte in reverse \(fill order 2\), of which no bands are read: store it with fill order 1$/
+  )
   write('mask.tif', 'uint8', 1, { compression: 50000 })
   assert.match(
     (await failureOf(inspectMask(at('mask.tif')))).message,
-    /^the mask .*mask\.tif is compressed by zstd, of which 8-bit grey and colours are not read: store it with deflate or LZW$/
+    /^the mask .*mask\.tif is compressed by zstd, of which 8-bit grey and colours are not read: store it with deflate or LZW, in one plane$/
   )
   await sharp(new Uint8Array(64 * 64 * 3), { raw: { height: 64, width: 64, channels: 3 } })
     .tiff({ compression: 'jpeg', tile: true, tileWidth: 32, tileHeight: 32 })

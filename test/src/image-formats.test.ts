@@ -15,6 +15,7 @@ import { noise } from './example-images'
 import { type PngOptions, type TiffOptions, chunk, greyProfile, profileChunk, writePng, writeTiff } from './image-files'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
+import { writeTiledTiff } from './tiled-tiff'
 
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
@@ -206,6 +207,13 @@ test('orientation tags are not applied; they, pages and transparency are told', 
     '1 of 4 images have an orientation tag, which is not applied: turned.png'
   ])
   assert.equal(imageNotices(seen.slice(0, 1)), ['the image turned.png has an orientation tag, which is not applied'])
+  // Of 16 bits, which another decoder reads.
+  writeTiledTiff(at('turned.tif'), [{ height: 1, width: 2, pixels: new Uint8Array(4) }], {
+    ...{ tile: 16, channels: 1, elementType: 'uint16' },
+    tags: [[274, 3, [6]]]
+  })
+  const header = await valueOf(readHeader(at('turned.tif'), { level: 0, channels: 1 }))
+  assert.equal(imageNotices([{ path: 'turned.tif', header }]), ['the image turned.tif has an orientation tag, which is not applied'])
 })
 
 test('other formats under these names are refused by name', async () => {

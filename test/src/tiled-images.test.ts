@@ -383,6 +383,23 @@ test('a tile or strip that cannot be unpacked is no black one, in images and mas
   assert.match((await failureOf(inspectMask(at('mask.tif')))).message, /^the mask .*mask\.tif cannot be read: /)
 })
 
+test('a tile that a sparse file leaves out says so, in images and masks', async () => {
+  for (const channels of [3, 1]) {
+    const counts = Array.from({ length: 9 }, (_, tile) => (tile === 8 ? 0 : 48 * 48 * channels))
+    writeTiledTiff(at(`sparse-${channels}.tif`), [level(100, 100, channels)], { tile: 48, channels, tags: [[325, 4, counts]] })
+  }
+  const source = await valueOf(openImage(at('sparse-3.tif')))
+  const reason = 'it holds no bytes there, as sparse files leave out what is empty'
+  assert.match(
+    (await failureOf(source.read!({ top: 90, left: 90, height: 10, width: 10 }))).message,
+    new RegExp(`sparse-3\\.tif cannot be read at rows 96 to 99, columns 96 to 99: ${reason}; it is cut or damaged there, so store it anew`)
+  )
+  assert.match(
+    (await failureOf(inspectMask(at('sparse-1.tif')))).message,
+    new RegExp(`^the mask .*sparse-1\\.tif cannot be read: ${reason}; `)
+  )
+})
+
 test('an image that is taken away since it was opened is named once', async () => {
   const pixels = noise(100 * 100 * 3, 3)
   writeTiledTiff(at('gone.tif'), [{ height: 100, width: 100, pixels }], { tile: 48, channels: 3 })
