@@ -30,6 +30,9 @@ const findInfinite = (elements: Elements, { elementType, bands = [], channels }:
 /** A window that could be read holds a value that is infinite. */
 export class InfiniteValue extends Error {}
 
+/** GDAL's, of the value of what holds nothing. */
+const noDataTag = 42113
+
 const lists = [
   ['BitsPerSample', 258],
   ['SampleFormat', 339]
@@ -51,6 +54,9 @@ const imageAt = async (file: GeoTIFF, at: number): Promise<GeoTIFFImage> => {
   file.parser.eager = !file.littleEndian
   const directory = await file.parser.parseFileDirectoryAt(at)
   repeatForChannels(directory)
+  // geotiff fills tiles that a sparse file leaves out with it, in another order of bytes, or cut to
+  // the type; without it they are 0, as what holds nothing is.
+  for (const fields of [directory.actualizedFields, directory.deferredFields]) fields.delete(noDataTag)
   return new Image(directory, file.littleEndian, file.cache, file.source)
 }
 

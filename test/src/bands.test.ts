@@ -93,6 +93,14 @@ test('what holds nothing is read as 0', async () => {
   }
 })
 
+test('a tile that a sparse file leaves out is read as 0, whatever holds nothing there', async () => {
+  const counts = [2048 * 2, 0, 2048 * 2, 2048 * 2, 2048 * 2, 2048 * 2]
+  write('sparse.tif', 'uint16', 2, { tags: [noDataTag('-9999'), [325, 4, counts]] })
+  const { read } = await valueOf(openImage(at('sparse.tif')))
+  const found = asElements('uint16', await valueOf(read!({ top: 0, left: 31, height: 1, width: 2 })))
+  assert.equal([...found], [valueAt('uint16', 62), valueAt('uint16', 63), 0, 0])
+})
+
 test('a 16-bit PNG, and bands of an 8-bit one, are decoded as they are stored', async () => {
   const values = Uint16Array.from({ length: 12 }, (_, index) => index * 5000)
   await sharp(values, { raw: { width: 2, height: 2, channels: 3 } })
