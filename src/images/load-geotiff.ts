@@ -1,11 +1,12 @@
 import { createRequire } from 'node:module'
 import type * as GeoTiff from 'geotiff'
 import { decodeLzw } from './lzw'
+import { decodePackBits } from './pack-bits'
 
-type LzwParameters = ConstructorParameters<typeof GeoTiff.BaseDecoder>[0]
-type LzwDirectory = GeoTiff.GeoTIFFImage['fileDirectory']
+type Parameters = ConstructorParameters<typeof GeoTiff.BaseDecoder>[0]
+type Directory = GeoTiff.GeoTIFFImage['fileDirectory']
 
-const findLzwParameters = async (directory: LzwDirectory): Promise<LzwParameters> => {
+const findParameters = async (directory: Directory): Promise<Parameters> => {
   const isTiled = directory.hasTag('TileWidth')
   const height = Number(await directory.loadValue('ImageLength'))
   return {
@@ -20,22 +21,39 @@ const findLzwParameters = async (directory: LzwDirectory): Promise<LzwParameters
   }
 }
 
-/** geotiff 3.0.5 decodes LZW for ever where data use the last of its codes, which are valid. */
-const registerLzw = ({ BaseDecoder, addDecoder }: typeof GeoTiff): void => {
-  class LzwDecoder extends BaseDecoder {
-    override decodeBlock(block: ArrayBufferLike): ArrayBufferLike {
-      const { tileWidth, tileHeight, planarConfiguration, bitsPerSample } = this.parameters
-      const bits = bitsPerSample as readonly number[]
-      const pixelBits = planarConfiguration === 1 ? bits.reduce((sum, one) => sum + one, 0) : Math.max(...bits)
-      return decodeLzw(new Uint8Array(block), Math.ceil((tileWidth * pixelBits) / 8) * tileHeight).buffer
+/** Bytes of a tile or a whole strip. */
+const blockBytes = ({ tileWidth, tileHeight, planarConfiguration, bitsPerSample }: Parameters): number => {
+  const bits = bitsPerSample as readonly number[]
+  const pixelBits = planarConfiguration === 1 ? bits.reduce((sum, one) => sum + one, 0) : Math.max(...bits)
+  return Math.ceil((tileWidth * pixelBits) / 8) * tileHeight
+}
+
+/** Decodes the data of a tile or strip, at most so many bytes. */
+type Decode = (data: Uint8Array, limit: number) => Uint8Array<ArrayBuffer>
+
+/**
+ * What geotiff 3.0.5 decodes otherwise: LZW for ever where data use the last of its codes, which
+ * are valid, and of PackBits the header that stands for nothing as a run.
+ */
+const ownDecoders: readonly (readonly [compression: number, decode: Decode])[] = [
+  [5, decodeLzw],
+  [32773, decodePackBits]
+]
+
+const registerDecoders = ({ BaseDecoder, addDecoder }: typeof GeoTiff): void => {
+  for (const [compression, decode] of ownDecoders) {
+    class Decoder extends BaseDecoder {
+      override decodeBlock(block: ArrayBufferLike): ArrayBufferLike {
+        return decode(new Uint8Array(block), blockBytes(this.parameters)).buffer
+      }
     }
+    addDecoder(compression, () => Promise.resolve(Decoder), findParameters)
   }
-  addDecoder(5, () => Promise.resolve(LzwDecoder), findLzwParameters)
 }
 
 const load = (): typeof GeoTiff => {
   const module = createRequire(__filename)('geotiff') as typeof GeoTiff
-  registerLzw(module)
+  registerDecoders(module)
   return module
 }
 
