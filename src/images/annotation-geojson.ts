@@ -74,7 +74,9 @@ const collectionCodec = t.type({ features: t.readonlyArray(t.unknown) })
 const decodeFeatures = (value: unknown): E.Either<string, readonly unknown[]> => {
   if (Array.isArray(value)) return E.right(value)
   const { type, crs } = (value ?? {}) as { readonly type?: unknown; readonly crs?: unknown }
-  if (crs !== undefined) return E.left('it has a coordinate system (crs), but places are in pixels of the image: store them in pixels')
+  // Null says that there is none.
+  if (crs !== undefined && crs !== null)
+    return E.left('it has a coordinate system (crs), but places are in pixels of the image: store them in pixels')
   if (type === 'Feature') return E.right([value])
   if (type !== 'FeatureCollection') return E.left('it is no GeoJSON of features, as QuPath exports')
   return E.map(({ features }: t.TypeOf<typeof collectionCodec>) => features)(decodeAs('feature collection', collectionCodec)(value))

@@ -43,8 +43,10 @@ const toPolygon = (shape: Shape, holes: readonly Shape[]): DrawnPolygon => ({
 
 const checkKind = ({ kind, place }: Shape): boolean => {
   if (withoutArea.includes(kind)) return false
-  if (!areas.includes(kind))
-    throw new Fault(`${place}: its shape is ${/^\d+$/.test(kind) ? `of type ${kind}` : `a ${kind}`}: draw it as a polygon`)
+  if (!areas.includes(kind)) {
+    const shape = kind === '' ? 'missing (Type)' : /^\d+$/.test(kind) ? `of type ${kind}` : `a ${kind}`
+    throw new Fault(`${place}: its shape is ${shape}: draw it as a polygon`)
+  }
   return true
 }
 

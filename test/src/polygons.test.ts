@@ -207,6 +207,7 @@ test('the same polygons from GeoJSON, ASAP and ImageScope', () => {
     []
   )
   assert.equal(cornersOf(decodeGeoJson(collection({ type: 'Feature', geometry: null, properties: {} }))), [])
+  assert.equal(cornersOf(decodeGeoJson(JSON.stringify({ type: 'FeatureCollection', crs: null, features: [] }))), [])
 })
 
 const pixels = noise(height * width * 3, 3)
@@ -342,6 +343,7 @@ const rejected: readonly (readonly [name: string, text: string, sentence: RegExp
   ],
   ['a.xml', asap(['x', box(0, 0, 9, 9)]).replace('X="9"', 'X="nine"'), /a\.xml: line 7: X is "nine", which is no number$/],
   ['a.xml', asap(['x', box(0, 0, 9, 9), 'Spline']), /a\.xml: line 4: its shape is a Spline: draw it as a polygon$/],
+  ['a.xml', asap(['x', box(0, 0, 9, 9), '']), /a\.xml: line 4: its shape is missing \(Type\): draw it as a polygon$/],
   ['a.xml', asap(['None', box(0, 0, 9, 9)]), /line 4: the polygon has no class: /],
   [
     'a.xml',
