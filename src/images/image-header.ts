@@ -7,6 +7,7 @@ import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import { type Slide, openSlide } from '../../native'
 import { associatedImages } from './associated-images'
+import { checkDirectory, checkLevel, checkStored } from './check-tiff'
 import { readFileStart } from './file-start'
 import { detectSlideFormat, isDicom, isMirax, isSlide, detectOtherFormat, startBytes } from './slide-format'
 import { loadSharp } from './load-sharp'
@@ -14,7 +15,7 @@ import { sharpOptions } from './sharp-options'
 import { type GeoTransform, scaleGeoTransform } from './geo-transform'
 import { type Extent2, type View, finest, chooseLevel } from './resolution'
 import { type Reading, type Samples, colours, isStoredTiff, storedSamples, storedTiffSamples } from './samples'
-import { decoderRemedy, findColourFault, findDecoderFault } from './tiff-colours'
+import { findBandFault, findColourFault, findFaultAsColours } from './tiff-colours'
 import { type TiffDirectory, readTiffDirectories } from './tiff-directories'
 import { omePlanes } from './ome-planes'
 import { type ImageLevel, planeLevels, tiffLevels, tiffMicronsPerPixel } from './tiff-levels'
@@ -136,11 +137,6 @@ interface Found {
   readonly directories: readonly TiffDirectory[]
 }
 
-const checkColours = (path: string, [first]: readonly TiffDirectory[]): E.Either<Failure, void> => {
-  const fault = first && findColourFault(first)
-  return fault === undefined ? E.right(undefined) : E.left(inputFailure(`the image ${path} ${fault}`))
-}
-
 const makeHeader = (path: string, { metadata, directories }: Found, reading: Reading): E.Either<Failure, ImageHeader> => {
   const { height, width, pages = 1, orientation = 1, hasAlpha, channels, space } = metadata
   const [first, ...smaller] = tiffLevels(directories)
@@ -149,6 +145,7 @@ const makeHeader = (path: string, { metadata, directories }: Found, reading: Rea
   const levels = [{ ...first, page: 0, height, width }, ...smaller]
   return pipe(
     chooseLevel(path, levels, tiffMicronsPerPixel(directories), reading),
+    E.chainFirst(checkLevel(path, directories, levels, findFaultAsColours)),
     E.bindTo('view'),
     E.bind('stored', () => storedSamples(path, metadata, reading)),
     E.map(({ view, stored }) => ({
@@ -165,38 +162,6 @@ const makeHeader = (path: string, { metadata, directories }: Found, reading: Rea
       ...(geoTransform && { geoTransform: scaleGeoTransform(geoTransform, levels[0]!, view) })
     }))
   )
-}
-
-const isCount = (value: number): boolean => Number.isInteger(value) && value > 0
-
-/** TIFF 6.0 keeps their number in two bytes. */
-const mostTiffChannels = 65_535
-
-/** What of a damaged header would else be read as nothing, for ever or not at all. */
-const checkDirectory = (
-  path: string,
-  {
-    height,
-    width,
-    channels,
-    tile,
-    stripRows,
-    hasPlaces
-  }: Pick<TiffDirectory, 'height' | 'width' | 'channels' | 'tile' | 'stripRows' | 'hasPlaces'>
-): E.Either<Failure, void> => {
-  const pieces = tile ?? { height: Math.min(stripRows, height), width }
-  const fault = !(isCount(height) && isCount(width))
-    ? `has ${width}x${height} pixels`
-    : !(isCount(channels) && channels <= mostTiffChannels)
-      ? 'does not say how many channels it has'
-      : !(isCount(pieces.height) && isCount(pieces.width))
-        ? `is stored in ${tile === undefined ? 'strips' : 'tiles'} of ${pieces.width}x${pieces.height} pixels`
-        : !hasPlaces
-          ? 'does not say where its pixels lie'
-          : undefined
-  return fault === undefined
-    ? E.right(undefined)
-    : E.left(inputFailure(`the image ${path} ${fault}: it is cut or damaged in its header, so store it anew or leave it out`))
 }
 
 /** The header of a TIFF whose values are read as they are stored, in tiles or strips. */
@@ -216,6 +181,7 @@ const makeStoredHeader = (
     planes.length > 0 ? planes : [first],
     E.traverseArray((directory) => checkDirectory(path, directory)),
     E.chain(() => chooseLevel(path, levels, tiffMicronsPerPixel(directories), reading)),
+    E.chainFirst(checkLevel(path, directories, levels, findBandFault)),
     E.bindTo('view'),
     E.bind('samples', () =>
       storedTiffSamples(path, { ...first, channels: Math.max(first.channels, planes.length) }, reading, planes.length > 0 ? 1 : pages)
@@ -236,15 +202,9 @@ const makeStoredHeader = (
   )
 }
 
-/** What the decoder would only fail at, tile by tile. */
-const checkDecoder = (path: string, [first]: readonly TiffDirectory[]): E.Either<Failure, void> => {
-  const fault = first && findDecoderFault(first)
-  return fault === undefined ? E.right(undefined) : E.left(inputFailure(`the image ${path} ${fault}: ${decoderRemedy(first!)}`))
-}
-
 const decodedHeader = (path: string, found: Start, reading: Reading): Outcome<ImageHeader> =>
   pipe(
-    TE.fromEither(checkDecoder(path, found.directories)),
+    TE.fromEither(checkStored(`the image ${path}`, found.directories.slice(0, 1), findFaultAsColours)),
     TE.chain(() => TE.tryCatch(async () => loadSharp()(path, sharpOptions).metadata(), headerFailure(path, found))),
     TE.chainFirstEitherK((metadata) => checkSamples(path, metadata)),
     TE.chainEitherK((metadata) => makeHeader(path, { metadata, directories: found.directories }, reading))
@@ -283,7 +243,7 @@ const headerBy = (path: string, { directories, start }: Start, reading: Reading)
   const [first] = directories
   const other = (): Outcome<ImageHeader> =>
     pipe(
-      TE.fromEither(checkColours(path, directories)),
+      TE.fromEither(checkStored(`the image ${path}`, directories.slice(0, 1), findColourFault)),
       TE.chainEitherK(() => omePlanes(path, directories)),
       TE.chain((planes) =>
         first !== undefined && (planes.length > 0 || isStoredTiff(first, reading))

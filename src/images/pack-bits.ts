@@ -2,7 +2,7 @@
 const mostGrowth = 64
 const nothing = 128
 
-/** What PackBits of TIFF (6.0, section 9) holds, up to `limit` bytes: less where the data are cut. */
+/** What PackBits of TIFF (6.0, section 9) holds, up to `limit` bytes: less where it is cut. */
 export const decodePackBits = (data: Uint8Array, limit: number): Uint8Array<ArrayBuffer> => {
   const written = new Uint8Array(Math.min(limit, mostGrowth * data.length))
   let size = 0

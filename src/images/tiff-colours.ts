@@ -42,10 +42,16 @@ export const findDecoderFault = ({ compression, isPlanar, tile }: TiffDirectory)
 const isDrawnOtherwise = (photometric: number | undefined): boolean => photometric === 0 || photometric === 3
 
 /** What to do about it: bands are read by another decoder. */
-export const decoderRemedy = ({ compression, channels, photometric }: TiffDirectory): string =>
+const decoderRemedy = ({ compression, channels, photometric }: TiffDirectory): string =>
   bandMethods.includes(compression) && !isDrawnOtherwise(photometric)
     ? `give --bands ${channels === 1 ? '1,1,1' : '1,2,3'}, or store it with deflate, LZW or JPEG, colours together`
     : 'store it with deflate, LZW or JPEG'
+
+/** Returns why a TIFF is not read as RGB, and what to do; undefined where it is. */
+export const findFaultAsColours = (directory: TiffDirectory): string | undefined => {
+  const fault = findDecoderFault(directory)
+  return fault === undefined ? findColourFault(directory) : `${fault}: ${decoderRemedy(directory)}`
+}
 
 /** Returns why the bands of a TIFF are not read as they are stored; undefined where they are. */
 export const findBandFault = (directory: TiffDirectory): string | undefined => {

@@ -98,6 +98,19 @@ test('masks of what is transparent, and pages of other samples, are no levels', 
   }
 })
 
+test('a level that is stored otherwise than the first is refused where it would be read as other values', async () => {
+  for (const [tags, bands, fault] of [
+    [[[262, 3, [6]]], [1, 2, 3], 'has YCbCr colours, of which no bands are read'],
+    [[[262, 3, [6]]], undefined, 'has YCbCr colours that are not compressed as JPEG'],
+    [[[259, 3, [50000]]], undefined, 'is compressed by zstd, of which 8-bit grey and colours are not read']
+  ] satisfies readonly (readonly [tags: readonly Field[], bands: readonly number[] | undefined, fault: string])[]) {
+    writeTiledTiff(at('other.tif'), [level(200, 120), { ...level(100, 60), tags }], rgb)
+    await valueOf(openImage(at('other.tif'), { level: 0, ...(bands && { bands }) }))
+    const { message } = await failureOf(openImage(at('other.tif'), { level: 1, ...(bands && { bands }) }))
+    assert.match(message, new RegExp(`^level 1 of the image .*other\\.tif ${fault}: `))
+  }
+})
+
 test('OME-XML tells the size of a pixel in any unit', async () => {
   for (const [size, unit] of [
     ['0.5', 'µm'],
