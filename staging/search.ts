@@ -76,7 +76,7 @@ const createSearches = (written: StepGraph, device: DeviceModel, persistentBytes
   }
 }
 
-/** What is left at least of what whole tensors take, where tiles leave out what strides pass over. */
+/** Of milliseconds that whole tensors take, what tiles take at least: strides pass over parts. */
 const leastInTiles = (graph: StepGraph, device: DeviceModel, milliseconds: number): number => {
   const shares = leastSharesComputed(graph, { from: 0, to: graph.nodes.length })
   const least = Math.min(...shares)

@@ -228,7 +228,7 @@ export const createSegmentOptions = (
       option === undefined ? Infinity : beside ? estimate(option.segment)!.nanoseconds() : option.nanoseconds()
     /** No more than the coarsest take, and tiles. */
     const leastOfCoarsest = (variant: number): number => leastShare * (pairNanoseconds(variant) ?? nanosecondsOf(coarsest[variant]?.()))
-    // Nothing that is computed again takes less than where it is kept, but for what tiles leave out.
+    // What is computed again takes no less than where it is kept, but for what tiles leave out.
     const minNanoseconds = lazy(
       () => leastShare * Math.min(...(isShared ? [kept] : [kept, again]).map(([fastest]) => nanosecondsOf(fastest?.())))
     )
