@@ -112,6 +112,7 @@ const all: readonly Case[] = [
     tiled: true,
     long: true
   },
+  { device: 'cpu', network: 'flat', input: [4, 3, 160, 128], strategy: 'plain', tiled: false },
   { device: 'cpu', network: 'resnet18', input: [2, 3, 129, 97], strategy: 'plain', tiled: false },
   { device: 'cpu', network: 'resnet18', input: [1, 3, 161, 127], strategy: 'vdnn', budget: 110e6, tiled: false, swaps: true, long: true },
   { device: 'cpu', network: 'resnet18', input: [1, 3, 161, 127], strategy: 'lms', budget: 112e6, tiled: false, swaps: true, long: true },

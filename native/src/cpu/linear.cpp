@@ -1,9 +1,18 @@
 #include "linear.hpp"
 
+#include <array>
+
 #include "parallel.hpp"
 #include "vector_loops.hpp"
 
 namespace tilefold::cpu {
+namespace {
+
+// Sums of a strip of the result, for some of the images. They stay in a cache, and take no memory
+// that grows with the layer, since it would come beside the budget.
+constexpr std::int64_t mostSums = 16384, mostImages = 16;
+
+}  // namespace
 
 template <class T>
 Launch linearForward(const Linear& l) {
@@ -26,16 +35,22 @@ Launch linearBackwardData(const Linear& l) {
     const T* destinationGradient = elements<const T>(operands, 0);
     const T* weights = elements<const T>(operands, 1);
     T* sourceGradient = elements<T>(operands, 2);
-    // A strip of the result a thread: it stays in a cache while the weights stream past, row after
-    // row.
-    const std::int64_t columns = std::max<std::int64_t>(1024, roundUp(l.inFeatures, omp_get_max_threads()) / omp_get_max_threads());
+    // A strip of the result a thread, if that is short enough; the weights stream past, row by row.
+    const std::int64_t images = std::min(l.batch, mostImages), threads = omp_get_max_threads();
+    const std::int64_t columns = std::clamp<std::int64_t>(ceilDivide(l.inFeatures, threads), 1024, mostSums / images);
     parallelRanges(l.inFeatures, columns, [&](std::int64_t begin, std::int64_t end) {
       const std::int64_t width = end - begin;
-      std::vector<float> sums(static_cast<std::size_t>(l.batch * width), 0.0F);
-      for (std::int64_t o = 0; o < l.outFeatures; ++o)
-        for (std::int64_t b = 0; b < l.batch; ++b)
-          addScaled(destinationGradient[b * l.outFeatures + o], weights + o * l.inFeatures + begin, sums.data() + b * width, width);
-      for (std::int64_t b = 0; b < l.batch; ++b) convert(sums.data() + b * width, sourceGradient + b * l.inFeatures + begin, width);
+      std::array<float, mostSums> sums;
+      for (std::int64_t first = 0; first < l.batch; first += images) {
+        const std::int64_t count = std::min(images, l.batch - first);
+        std::fill_n(sums.begin(), count * width, 0.0F);
+        for (std::int64_t o = 0; o < l.outFeatures; ++o)
+          for (std::int64_t b = 0; b < count; ++b)
+            addScaled(destinationGradient[(first + b) * l.outFeatures + o], weights + o * l.inFeatures + begin, sums.data() + b * width,
+                      width);
+        for (std::int64_t b = 0; b < count; ++b)
+          convert(sums.data() + b * width, sourceGradient + (first + b) * l.inFeatures + begin, width);
+      }
     });
   };
 }
