@@ -269,6 +269,25 @@ void testCompiledByLibrary(Devices& devices) {
           }
 }
 
+// Images so large that oneDNN's kernels of 1 x 1 reach past what they address: ours take these,
+// oneDNN's all others.
+void testLargeImages(Devices& devices) {
+  const Layout blocked = devices.cpu->activationLayout(64, false);
+  const auto check = [&](std::int64_t extent, std::int64_t kernel) {
+    const Axis axis{extent, extent, kernel, 1, 1, kernel / 2, kernel / 2};
+    const ConvolutionCase test{windowFields(1, 64, axis, axis), 64, 1};
+    const auto layouts = devices.cpu->weightLayouts(test.kernel(KernelKind::convolutionForward, blocked, blocked, Layout::plain));
+    for (const Kernel& kernelOf : {test.kernel(KernelKind::convolutionForward, blocked, blocked, layouts.forward),
+                                   test.kernel(KernelKind::convolutionBackwardData, blocked, blocked, layouts.backwardData)}) {
+      const bool isCompiled = cpuImplementationName(Precision::float32, kernelOf, devices.threads).rfind("jit", 0) == 0;
+      if (isCompiled != (kernel == 3 || extent < 4096))
+        fail(kernelOf, isCompiled ? "oneDNN's kernel faults" : "oneDNN's kernel is left out");
+    }
+  };
+  for (const std::int64_t extent : {2048, 4096})
+    for (const std::int64_t kernel : {1, 3}) check(extent, kernel);
+}
+
 // Rounds of its own: a Winograd result differs by about 1e-6 of its norm.
 constexpr double winogradTolerance = 1e-5;
 
@@ -973,7 +992,10 @@ int main(int count, char** arguments) {
   testBf16Infinities(devices.threads, otherThreads.threads);
   testBf16FewChannels(devices.threads, cases);
   if (only != "bf16") {
-    if (devices.cpu->activationLayout(64, false) == Layout::nChw16c) testCompiledByLibrary(devices);
+    if (devices.cpu->activationLayout(64, false) == Layout::nChw16c) {
+      testCompiledByLibrary(devices);
+      testLargeImages(devices);
+    }
     testNotANumber(devices);
     testNetworkShapes(devices);
     testLongSums(devices);

@@ -48,6 +48,15 @@ bool overflows(const Convolution& c) {
   return std::max(c.inHeight * c.inWidth, c.outHeight * c.outWidth) >= overflowing;
 }
 
+// Its 1 x 1 kernels write blocks of results side by side, at distances that they count in 32 bits:
+// from 48 channels on they fault over 4096 x 4096 (2.6.3).
+template <class T>
+bool overflows(const Convolution& c, const Recipe& recipe) {
+  constexpr std::int64_t overflowing = std::int64_t{1} << 31, mostBlocks = 4;
+  const auto pixelBytes = channelBlock(c.destinationLayout) * static_cast<std::int64_t>(sizeof(T));
+  return recipe.name().find("1x1") != std::string::npos && c.outHeight * c.outWidth * pixelBytes * mostBlocks >= overflowing;
+}
+
 // oneDNN (2.6.3 and 3.7.2 alike) sums a weight gradient one float after another, but of 1 x 1
 // kernels from blocks: over 64 x 64 pixels it keeps six digits, over 1024 x 1024 four, ours all.
 // Elsewhere than from an image, or in blocks of 16, groups that fill no block would leave our
@@ -81,7 +90,8 @@ std::optional<Recipe> findRecipe(KernelKind kind, const Convolution& c, int thre
   if (isGradient && overflows(c)) return std::nullopt;
   if (readsTooFar<T>(kind, c)) return std::nullopt;
   std::optional<Recipe> recipe = findDirectConvolution<T>(kind, c);
-  return isGradient && recipe && sumsTooLong<T>(c, *recipe, threads) ? std::nullopt : recipe;
+  if (recipe && (isGradient ? sumsTooLong<T>(c, *recipe, threads) : overflows<T>(c, *recipe))) return std::nullopt;
+  return recipe;
 }
 
 void requireOurs(const Convolution& c) {
