@@ -6,6 +6,11 @@
 #include "pixel_vectors.hpp"
 #include "streaming.hpp"
 
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC 12 takes vectors that it splits, where registers are narrower, for never written.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 namespace tilefold::cpu {
 namespace {
 
