@@ -48,13 +48,16 @@ bool overflows(const Convolution& c) {
   return std::max(c.inHeight * c.inWidth, c.outHeight * c.outWidth) >= overflowing;
 }
 
-// Its 1 x 1 kernels write blocks of results side by side, at distances that they count in 32 bits:
-// from 48 channels on they fault over 4096 x 4096 (2.6.3).
+// Its other kernels of 1 x 1, and of bf16, write up to four blocks of results side by side, at
+// distances in 32 bits: in float those of 48 channels fault over 4096 x 4096, in bf16 those of 64
+// over 5800 x 5800 (2.6.3).
 template <class T>
-bool overflows(const Convolution& c, const Recipe& recipe) {
-  constexpr std::int64_t overflowing = std::int64_t{1} << 31, mostBlocks = 4;
+bool overflows(KernelKind kind, const Convolution& c, const Recipe& recipe) {
+  constexpr std::int64_t range = std::int64_t{1} << 31, blocks = 4;
   const auto pixelBytes = channelBlock(c.destinationLayout) * static_cast<std::int64_t>(sizeof(T));
-  return recipe.name().find("1x1") != std::string::npos && c.outHeight * c.outWidth * pixelBytes * mostBlocks >= overflowing;
+  const std::int64_t pixels = kind == KernelKind::convolutionForward ? c.outHeight * c.outWidth : c.inHeight * c.inWidth;
+  const bool counts = recipe.name().find("1x1") != std::string::npos || recipe.name().rfind("jit_bf16", 0) == 0;
+  return counts && pixels > range / blocks / pixelBytes;
 }
 
 // oneDNN (2.6.3 and 3.7.2 alike) sums a weight gradient one float after another, but of 1 x 1
@@ -90,7 +93,7 @@ std::optional<Recipe> findRecipe(KernelKind kind, const Convolution& c, int thre
   if (isGradient && overflows(c)) return std::nullopt;
   if (readsTooFar<T>(kind, c)) return std::nullopt;
   std::optional<Recipe> recipe = findDirectConvolution<T>(kind, c);
-  if (recipe && (isGradient ? sumsTooLong<T>(c, *recipe, threads) : overflows<T>(c, *recipe))) return std::nullopt;
+  if (recipe && (isGradient ? sumsTooLong<T>(c, *recipe, threads) : overflows<T>(kind, c, *recipe))) return std::nullopt;
   return recipe;
 }
 
