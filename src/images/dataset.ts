@@ -65,9 +65,9 @@ const findInvalidClass = (label: Label): number | undefined => {
   return !isMask(label) && 'classes' in label ? label.classes.find((one) => !isClass(one)) : undefined
 }
 
-/** The labels must fit the model's classes. */
+/** The labels must fit the model's classes; `ignored` is what does not count in masks. */
 export const checkLabels =
-  (classes: number) =>
+  (classes: number, ignored: number = ignoredLabel) =>
   (dataset: Dataset): E.Either<Failure, Dataset> => {
     const none = dataset.examples.find(({ label }) => findInvalidClass(label) !== undefined)
     if (none !== undefined)
@@ -80,7 +80,7 @@ export const checkLabels =
     return E.left(
       inputFailure(
         isMask(label)
-          ? `${origin}: the mask ${label.path} holds the class ${largestClass(label)}, ${range}, and ${ignoredLabel} is ignored${ofOne('give --loss binary-cross-entropy, by which one score tells 1 from 0')}`
+          ? `${origin}: the mask ${label.path} holds the class ${largestClass(label)}, ${range}, and ${ignored} is ignored${ofOne('give --loss binary-cross-entropy, by which one score tells 1 from 0')}`
           : `${origin}: the label ${largestLabel(label)} is ${range}${ofOne('name the column class:NAME in place of label and give --loss binary-cross-entropy')}`
       )
     )

@@ -13,14 +13,19 @@ interface Confusion {
 export const emptyConfusion = (classes: number): Confusion => ({ counts: new Float64Array(classes * classes), classes })
 
 /**
- * Counts the pixels that are not ignored; says whether each has a class, which one with a score
- * that is not finite has not.
+ * Counts the pixels of other labels than the one that is ignored; says whether each has a class,
+ * which one with a score that is not finite has not.
  */
-export const countPixels = ({ counts, classes }: Confusion, labels: ArrayLike<number>, predicted: ArrayLike<number>): boolean => {
+export const countPixels = (
+  { counts, classes }: Confusion,
+  labels: ArrayLike<number>,
+  predicted: ArrayLike<number>,
+  ignored: number = ignoredLabel
+): boolean => {
   let allFinite = true
   for (let index = 0; index < labels.length; index += 1) {
     const [label, found] = [labels[index]!, predicted[index]!]
-    if (label === ignoredLabel) continue
+    if (label === ignored) continue
     if (found < classes) counts[label * classes + found]! += 1
     else allFinite = false
   }

@@ -1,5 +1,4 @@
-import { type Node, isNormalised, uncountedTarget } from '../../staging'
-import { ignoredLabel } from '../images/class-list'
+import { type Node, getIgnoredLabel, isNormalised, uncountedTarget } from '../../staging'
 import type { LabelKind } from '../images/labels'
 import { measureConfusion, makeConfusionMatrix } from '../metrics/confusion'
 import { measureLabelSets } from '../metrics/label-sets'
@@ -142,6 +141,7 @@ const tallyOfImages = (loss: Node, { scores, targets, measure }: RowTally, image
 const tallyOfPixels = (loss: Node, classes: number, batch: number): Tally => {
   const confusion = emptyConfusion(classes)
   const losses = tallyOfLoss(loss, batch)
+  const ignored = getIgnoredLabel(loss)
   let [right, counted, isFinite] = [0, 0, true]
   return {
     before: losses.before,
@@ -149,9 +149,9 @@ const tallyOfPixels = (loss: Node, classes: number, batch: number): Tally => {
       const labels = io.view('target')
       const ofBatch = emptyConfusion(classes)
       // A score of -Infinity leaves the loss finite.
-      const finite = countPixels(ofBatch, labels, io.view('classes'))
+      const finite = countPixels(ofBatch, labels, io.view('classes'), ignored)
       let counting = 0
-      for (const label of labels) if (label !== ignoredLabel) counting += 1
+      for (const label of labels) if (label !== ignored) counting += 1
       return [...losses.measure(io), io.view('loss')[1]!, counting, finite ? 1 : 0, ...ofBatch.counts]
     },
     add: (measured) => {

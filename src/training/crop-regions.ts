@@ -35,8 +35,9 @@ export interface CropRegions {
   readonly unreadParts?: number
 }
 
-/** Values of a mask that count. */
-const counted = Array.from({ length: ignoredLabel }, (_, value) => value)
+/** Values in a mask that count. */
+const countedValues = ({ counts }: Mask): readonly number[] =>
+  counts.flatMap((count, value) => (count > 0 && value !== ignoredLabel ? [value] : []))
 
 const isIn = ({ label }: Example, wanted: number): boolean => {
   if (typeof label === 'number') return label === wanted
@@ -128,14 +129,15 @@ const inTissue = (
 
 const inMasks = (
   { examples }: Dataset,
-  groups: readonly (readonly number[])[],
+  classes: readonly number[] | undefined,
   signal: AbortSignal | undefined
 ): Outcome<Pick<CropRegions, 'cellsOf'>> => {
+  const groupsOf = (mask: Mask): readonly (readonly number[])[] => classes?.map((value) => [value]) ?? [countedValues(mask)]
   const masks = new Map<string, Mask>(examples.flatMap(({ label }) => (isMask(label) ? [[label.path, label] as const] : [])))
   return pipe(
-    findEach([...masks.keys()], (path) => findMaskCells(masks.get(path)!, groups), signal),
+    findEach([...masks.keys()], (path) => findMaskCells(masks.get(path)!, groupsOf(masks.get(path)!)), signal),
     TE.map((found) => ({
-      cellsOf: ({ label }, inClass) => (isMask(label) ? found.get(label.path)?.[groups.length === 1 ? 0 : (inClass ?? 0)] : undefined)
+      cellsOf: ({ label }, inClass) => (isMask(label) ? found.get(label.path)?.[classes === undefined ? 0 : (inClass ?? 0)] : undefined)
     }))
   )
 }
@@ -155,11 +157,11 @@ export const findCropRegions = (
   watching: Watching = {}
 ): Outcome<CropRegions> => {
   const byClass = rules.balanced ? { byClass: groupByClass(training, classes) } : {}
-  const groups = rules.balanced ? Array.from({ length: classes }, (_, value) => [value]) : [counted]
+  const wanted = rules.balanced ? Array.from({ length: classes }, (_, value) => value) : undefined
   const isMasked = labelKind(training) === 'mask' && (rules.balanced || rules.annotated)
   return pipe(
     TE.fromEither(checkRules(rules, training)),
-    TE.chain(() => (isMasked ? inMasks(training, groups, watching.signal) : inTissue(training, rules.tissue, reading, watching))),
+    TE.chain(() => (isMasked ? inMasks(training, wanted, watching.signal) : inTissue(training, rules.tissue, reading, watching))),
     TE.map((found) => ({ ...found, ...byClass }))
   )
 }

@@ -1,10 +1,8 @@
-import { ignoredLabel } from '../images/class-list'
-
 /** Batches from which on it is told that most teach nothing; in the end it is told of fewer. */
 const soonBatches = 8
 
-const countsNowhere = (labels: ArrayLike<number>): boolean => {
-  for (let place = 0; place < labels.length; place += 1) if (labels[place] !== ignoredLabel) return false
+const countsNowhere = (labels: ArrayLike<number>, ignored: number): boolean => {
+  for (let place = 0; place < labels.length; place += 1) if (labels[place] !== ignored) return false
   return true
 }
 
@@ -15,14 +13,14 @@ export interface EmptyBatches {
   readonly notice: (isLast: boolean) => string | undefined
 }
 
-/** `annotated`: whether crops are drawn where pixels count. */
-export const countEmptyBatches = (annotated: boolean): EmptyBatches => {
+/** `ignored`: the label that does not count; `annotated`: whether crops are drawn where some do. */
+export const countEmptyBatches = (ignored: number, annotated: boolean): EmptyBatches => {
   let [empty, seen, isTold] = [0, 0, false]
   const remedy = annotated ? 'a larger --crop sees more of them' : '--annotated draws crops where some do'
   return {
     see: (labels) => {
       seen += 1
-      if (countsNowhere(labels)) empty += 1
+      if (countsNowhere(labels, ignored)) empty += 1
     },
     notice: (isLast) => {
       const isDue = isLast ? 10 * empty > seen : !isTold && seen >= soonBatches && 2 * empty > seen

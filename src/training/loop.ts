@@ -38,8 +38,8 @@ export interface TrainingRun {
    * (`agreeOnDraws`).
    */
   readonly agreeOnDraws: ((microSteps: readonly number[]) => Outcome<boolean>) | undefined
-  /** Whether what is learnt are masks. */
-  readonly isOfPixels: boolean
+  /** The label of pixels that do not count, where what is learnt are masks. */
+  readonly ignored: number | undefined
   readonly validate: Outcome<Quality> | undefined
   /** A sentence on the pace of the steps of this run so far, where there is one to say. */
   readonly paceOf: (stepMilliseconds: readonly number[]) => string | undefined
@@ -96,7 +96,7 @@ const createUpdates = (training: TrainingRun): Updates => {
   // Ranks end together: what each was asked is told to all in the end of a step.
   const signal = ranks === undefined ? options.signal : undefined
   let [isBetweenSteps, isStopped] = [true, false]
-  const emptyBatches = countEmptyBatches(options.annotated)
+  const emptyBatches = training.ignored === undefined ? undefined : countEmptyBatches(training.ignored, options.annotated)
   /** What is read ahead, which is nothing before the first step. */
   let next: Promise<E.Either<Failure, Batch>> | undefined
   const inStep = network.exchangesInStep ? ranks : undefined
@@ -118,7 +118,7 @@ const createUpdates = (training: TrainingRun): Updates => {
     const { images, target } = batch.right
     network.io.view('target').set(target)
     weighted.right(index, network.io)
-    if (training.isOfPixels) emptyBatches.see(target)
+    emptyBatches?.see(target)
     isBetweenSteps = false
     next = microStep + every < steps * accumulate ? batches.load(microStep + every)() : undefined
     const nextImages = next?.then(
@@ -159,7 +159,7 @@ const createUpdates = (training: TrainingRun): Updates => {
   }
   return {
     update,
-    noticeEmpty: emptyBatches.notice,
+    noticeEmpty: (isLast) => emptyBatches?.notice(isLast),
     isStopped: () => ranks !== undefined && isStopped,
     isBetweenSteps: () => isBetweenSteps
   }

@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import { getIgnoredLabel } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { ignoredLabel } from '../images/class-list'
 import { type Dataset, labelKind } from '../images/dataset'
 import { centreCrop } from '../images/crop-placement'
 import { computeUpscaledExtent } from '../images/decode-image'
@@ -119,12 +119,13 @@ const checkMiddles =
   async () => {
     const [, , height, width] = planned.staged.program.input
     const crop = { height, width }
+    const ignored = getIgnoredLabel(planned.staged.graph.nodes.at(-1)!)
     const loader = createImageLoader({ crop, batch: 1, rotate, resolution, pixelBytes })
     for (const example of examples) {
       if (!isMask(example.label)) continue
       const labels = await loader.classes(example, example.label, centreCrop(crop))()
       if (E.isLeft(labels) && !(skipBad && labels.left.code === 'input')) return labels
-      if (E.isRight(labels) && labels.right.some((label) => label !== ignoredLabel)) return E.right({ validatedOn: 'crop' })
+      if (E.isRight(labels) && labels.right.some((label) => label !== ignored)) return E.right({ validatedOn: 'crop' })
     }
     return E.left(allIgnoredFailure(crop))
   }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Graph, withClassWeights } from '../../staging'
+import { type Graph, getIgnoredLabel, withClassWeights } from '../../staging'
 import { type Failure, type Outcome, clause, inputFailure } from '../failure'
 import { type Dataset, checkLabels, labelKind, listMasks } from '../images/dataset'
 import { largestClass } from '../images/masks'
@@ -18,6 +18,7 @@ import { pickWatching } from '../plans/watching'
 import { tap } from '../tasks/tap'
 import { measuresByKind } from './best'
 import { countLossClasses } from './loss-classes'
+import { ignoreLabel } from './ignore-label'
 import { cropCacheBytes, minExtent } from './image-loader'
 import { checkImages } from './check-images'
 import { notifyOnce } from '../images/unread'
@@ -211,30 +212,43 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
     TE.bindTo('split'),
     TE.chainFirstEitherK(({ split }) =>
       pipe(
-        checkMeasure(asked, split),
-        E.chain(() => checkCounted(split)),
-        E.chain(() => checkClassWeights(options.classWeights, split.training)),
+        checkClassWeights(options.classWeights, split.training),
         E.chain(() => checkValidateOn(asked, split.validation))
       )
     ),
     TE.bind('unweighted', ({ split }) => TE.fromEither(buildFittingGraph(setup, objectiveFor(asked, split), imageNetSource))),
-    TE.bind('classes', ({ unweighted, split }) => TE.fromEither(countLossClasses(unweighted.graph, split, options.classNames?.names))),
-    TE.chainFirstEitherK(({ classes, split: { training, validation } }) =>
-      E.traverseArray(checkLabels(classes))(validation === undefined ? [training] : [training, validation])
+    TE.bind('counted', ({ unweighted: { graph }, split }) =>
+      pipe(
+        ignoreLabel(graph, split),
+        E.chainFirst((counted) => checkMeasure(asked, counted)),
+        E.chainFirst(checkCounted),
+        TE.fromEither
+      )
     ),
-    TE.bind('classWeights', ({ classes, split }) =>
+    TE.bind('classes', ({ unweighted: { graph }, split, counted: { training, validation } }) =>
+      pipe(
+        countLossClasses(graph, split, options.classNames?.names),
+        E.chainFirst((classes) =>
+          E.traverseArray(checkLabels(classes, getIgnoredLabel(graph.nodes.at(-1)!)))(
+            validation === undefined ? [training] : [training, validation]
+          )
+        ),
+        TE.fromEither
+      )
+    ),
+    TE.bind('classWeights', ({ classes, counted }) =>
       pipe(
         options.classWeights === undefined
           ? E.right<Failure, readonly number[] | undefined>(undefined)
-          : resolveClassWeights(options.classWeights, countLabelsByClass(split.training, classes)),
-        E.chainFirst((weights) => checkRowWeights(weights, split.training)),
+          : resolveClassWeights(options.classWeights, countLabelsByClass(counted.training, classes)),
+        E.chainFirst((weights) => checkRowWeights(weights, counted.training)),
         TE.fromEither
       )
     ),
     TE.bind('looked', ({ split, unweighted }) => lookAtImages(asked, split, unweighted.graph)),
-    tap(({ split }) => dataNotices(split).forEach(notify)),
-    TE.bind('regions', ({ split, classes, looked: { request } }) =>
-      findCropRegions(options, split.training, classes, request.resolution, {
+    tap(({ counted }) => dataNotices(counted).forEach(notify)),
+    TE.bind('regions', ({ counted, classes, looked: { request } }) =>
+      findCropRegions(options, counted.training, classes, request.resolution, {
         signal: options.signal,
         onUnread: options.skipBad ? notifyOnce(notify, 'no tissue is looked for there') : undefined
       })

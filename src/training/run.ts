@@ -2,8 +2,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type DeviceName, type StepIo, copyTensors, createStepIo } from '../../native'
-import { countLabels, imagesRead, isNormalised, ranksOfOptimizer } from '../../staging'
-import { labelKind } from '../images/dataset'
+import { countLabels, getIgnoredLabel, imagesRead, isNormalised, ranksOfOptimizer } from '../../staging'
 import type { SeenCrop } from '../images/seen-crop'
 import { present } from '../options/present'
 import { shareWeights } from '../ranks/share-weights'
@@ -239,7 +238,7 @@ const trainOn =
       pixels: rows * crop.height * crop.width,
       epochs: (done) => (done * rows) / training.examples.length,
       weights: weightsFor(prepared, batches),
-      isOfPixels: labelKind(training) === 'mask',
+      ignored: getIgnoredLabel(planned.staged.graph.nodes.at(-1)!),
       agreeOnDraws: agree,
       validate: measureValidation(prepared, {
         network,
