@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Model, PlanFile } from '../../dsl'
-import { type Graph, type Objective, type Source, objectiveText } from '../../staging'
+import { type Graph, type Objective, type Source, hasTarget, objectiveText } from '../../staging'
 import { type Failure, type Outcome, clause, inputFailure } from '../failure'
 import { type Extent2, extentText } from '../images/resolution'
 import { freezeModel } from '../model/model-layers'
@@ -12,8 +12,7 @@ import { prepareGraph } from '../plans/prepare-graph'
 import type { RunnableSetup } from '../plans/setup'
 import type { Watching } from '../plans/watching'
 import { checkScoreExtent } from '../running/pixel-loss'
-import { type PlannedWindows, type WindowedNetwork, fieldsAt, planWindows } from '../running/plan-windows'
-import type { ReceptiveFields } from '../running/window-spans'
+import { type PlannedWindows, fieldsAt, planWindows } from '../running/plan-windows'
 import type { Input } from './input'
 
 /** The objective of a prediction: scores, without a backward. */
@@ -72,16 +71,33 @@ export interface PlannedPrediction {
   readonly graph: Graph
 }
 
+/** The graph of a prediction of images of an extent. */
+type GraphAt = (extent: Extent2) => E.Either<Failure, Graph>
+
 /** Sides are rounded down to multiples of this at most, to find some that a network keeps. */
 const mostStride = 128
 
-/** What scores read, at the largest sides that are no larger and that a network makes scores of. */
-const fieldsWithin = (network: Pick<WindowedNetwork, 'graphAt'>, { height, width }: Extent2): ReceptiveFields | undefined => {
+/** What is found first of the largest sides that are no larger and multiples of one stride. */
+const findWithin = <A>({ height, width }: Extent2, find: (sides: Extent2) => A | undefined): A | undefined => {
   for (let stride = 1; stride <= Math.min(mostStride, height, width); stride += 1) {
-    const fields = fieldsAt(network, { height: height - (height % stride), width: width - (width % stride) })
-    if (fields !== undefined) return fields
+    const found = find({ height: height - (height % stride), width: width - (width % stride) })
+    if (found !== undefined) return found
   }
   return undefined
+}
+
+/** Says of a network that scores pixels, and each of them by the whole image, what it can take. */
+const refuseWindows = (graphAt: GraphAt, extent: Extent2, whole: Failure): Failure => {
+  const isKept = ({ nodes }: Graph): boolean => hasTarget(nodes.at(-1)!, 'pixel-labels')
+  const kept = findWithin(extent, (sides) =>
+    pipe(graphAt(sides), E.chainFirst(checkScoreExtent), E.exists(isKept)) ? extentText(sides) : undefined
+  )
+  return kept === undefined
+    ? whole
+    : {
+        ...whole,
+        message: `${clause(whole)}; it reads the whole image for each pixel, so windows would not be exact: give images of sides that it keeps, such as ${kept}`
+      }
 }
 
 /**
@@ -97,15 +113,16 @@ export const planPrediction = (
   source: Source,
   watching: Watching
 ): Outcome<PlannedPrediction> => {
-  const graphAt = (at: Extent2): E.Either<Failure, Graph> => forwardGraph(setup, { ...at, channels }, source)
+  const graphAt: GraphAt = (at) => forwardGraph(setup, { ...at, channels }, source)
   const planWith =
     (one: RunnableSetup) =>
     (at: Extent2): Outcome<Planned> =>
       planAt(one, { ...at, channels }, source, watching)
   const { measure, ...unmeasured } = setup
   const byWindows = (whole: Failure): Outcome<PlannedPrediction> => {
-    const fields = setup.plan === undefined ? fieldsWithin({ graphAt }, extent) : undefined
-    if (fields === undefined) return TE.left(whole)
+    if (setup.plan !== undefined) return TE.left(whole)
+    const fields = findWithin(extent, (sides) => fieldsAt({ graphAt }, sides))
+    if (fields === undefined) return TE.left(refuseWindows(graphAt, extent, whole))
     const refuse = (least: Extent2, reason: Failure): Failure => ({
       ...reason,
       message: `${clause(whole)}; images of ${extentText(least)} cannot be predicted by windows (${clause(reason)})`

@@ -7,7 +7,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { fromFile } from 'geotiff'
 import sharp from 'sharp'
-import { type Model, convTranspose2d, maxPool2d } from '../../dsl'
+import { type Model, convTranspose2d, instanceNorm, maxPool2d } from '../../dsl'
 import { type Planned, type PredictOptions, predict } from '../../src'
 import { joinWindows } from '../../src/predicting/join-windows'
 import { makePixelScores } from '../../src/predicting/pixel-scores'
@@ -214,6 +214,22 @@ test('an image that is smaller than what a score reads is predicted too, and non
   assert.match(failure.message, /; images of 26x26 cannot be predicted by windows \(.* needs? /)
   const among = await failureOf(predict({ ...common, image: at('1.png'), out: at('x.png'), budget: '10KB' }))
   assert.match(among.message, /; images of 101x94 cannot be predicted by windows \(skipping on 1x3x28x28 does not fit /)
+})
+
+test('a network that reads the whole image for each pixel says so where it does not keep the sides, and which it does', async () => {
+  const normalising: Model = { name: 'normalising', layers: [instanceNorm(), ...skipping.layers] }
+  await trained({
+    model: normalising,
+    data: at('fitting.csv'),
+    validation: at('fitting.csv'),
+    steps: 1,
+    save: at('normalising.safetensors')
+  })
+  const of = { ...common, model: normalising, weights: at('normalising.safetensors') } as const
+  const { code, message } = await failureOf(predict({ ...of, image: at('1.png'), out: at('x.png') }))
+  assert.is(code, 'input')
+  assert.match(message, /^normalising on 1x3x101x94: .*; it reads the whole image for each pixel, so windows would not be exact: give /)
+  assert.match(message, /: give images of sides that it keeps, such as 100x92$/)
 })
 
 test.run()
