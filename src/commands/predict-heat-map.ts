@@ -19,9 +19,13 @@ interface Asked {
   readonly of: string
 }
 
-const checkHeatMap = ({ out, class: of, data, image, skipBad }: DecodedPredictOptions): E.Either<Failure, Asked> => {
+const checkHeatMap = (options: DecodedPredictOptions): E.Either<Failure, Asked> => {
+  const { out, class: of, data, image, skipBad, probabilities, palette, background } = options
   const fail = (fault: string): E.Either<Failure, never> => E.left(inputFailure(`--heatmap ${fault}`))
   if (image === undefined || data !== undefined || skipBad) return fail('is of one image: give --image, without --data and --skip-bad')
+  const ofClasses = { '--probabilities': probabilities !== undefined, '--palette': palette, '--background': background !== undefined }
+  const [other] = Object.entries(ofClasses).find(([, isGiven]) => isGiven) ?? []
+  if (other !== undefined) return fail(`is written in place of classes, and ${other} is of those: leave one of both out`)
   if (of === undefined) return fail('is of one class: give --class, its name or number')
   return out !== undefined && /\.(tiff?|png)$/i.test(out) ? E.right({ image, out, of }) : fail('is a picture: give --out, *.tif or *.png')
 }

@@ -218,6 +218,12 @@ test('what no heat map is made of is refused in a sentence', async () => {
     [{ ...cam, class: '3' }, /^--class: there is no class 3; give one of 0, 1, 2, or its number$/],
     [{ ...cam, skipBad: true }, /^--heatmap is of one image: give --image, without --data and --skip-bad$/],
     [
+      { ...cam, probabilities: 'float32' },
+      /^--heatmap is written in place of classes, and --probabilities is of those: leave one of both out$/
+    ],
+    [{ ...cam, palette: true }, /^--heatmap is written in place of classes, and --palette is of those: /],
+    [{ ...cam, background: '0' }, /^--heatmap is written in place of classes, and --background is of those: /],
+    [
       { ...cam, model: peaked, weights: at('peaked.safetensors') },
       /^peaked does not end in global average pooling and one linear layer, of which cam is made: take --heatmap saliency$/
     ],
