@@ -68,7 +68,9 @@ export const findStateToResume = (resuming: ResumeRequest): Outcome<State | unde
         TE.chain(checkFingerprint(resuming)),
         TE.chainFirstIOK((state) => () => {
           notice(`training goes on after step ${state.record.loss.length}, from ${state.file.path}`)
-          for (const [name, was, is] of fingerprintDifferences(state.rates, rates)) notice(`--${name} is ${is} from here on; it was ${was}`)
+          // What states of earlier versions do not keep is no difference.
+          for (const [name, was, is] of fingerprintDifferences(state.rates, rates))
+            if (name in state.rates) notice(`--${name} is ${is} from here on; it was ${was}`)
         })
       )
     })

@@ -16,7 +16,7 @@ import { buildFittingGraph } from '../plans/fitting-sides'
 import { type Planned, type SetupGraph, imageNetSource, planNetwork } from '../plans/plan-network'
 import { pickWatching } from '../plans/watching'
 import { tap } from '../tasks/tap'
-import { measuresByKind } from './best'
+import { type BestBy, bestMeasures, measuresByKind } from './best'
 import { countLossClasses } from './loss-classes'
 import { ignoreLabel } from './ignore-label'
 import { cropCacheBytes, minExtent } from './image-loader'
@@ -42,6 +42,8 @@ import { type MaskValidation, checkValidateOn, planMaskValidation, tellUncompare
 export interface Resumed {
   /** The record of the steps before. */
   readonly record: TrainingRecord
+  /** By what its validations were compared, where the state tells it. */
+  readonly bestBy?: BestBy | undefined
   /** Fills the I/O buffer of the Program's `restore`. */
   readonly restore: (io: StepIo) => Outcome<void>
 }
@@ -104,14 +106,25 @@ const findState = (
     ? TE.right(undefined)
     : pipe(
         findStateToResume({ folder: state, resume, ...choices, notice: notify }),
-        TE.map((found) => found && { record: found.record, restore: (io) => restoreState(found, staged, io) })
+        TE.map(
+          (found) =>
+            found && {
+              record: found.record,
+              bestBy: bestMeasures.find((measure) => measure === found.rates['best-by']),
+              restore: (io) => restoreState(found, staged, io)
+            }
+        )
       )
 
 /** Tells where `--best` does not hold the weights of the best validation that there was. */
-const tellBestAbsent = ({ options: { best, bestBy = 'loss' }, notify }: TrainingRequest, found: Resumed | undefined): void => {
+const tellBestElsewhere = ({ options: { best, bestBy = 'loss' }, notify }: TrainingRequest, found: Resumed | undefined): void => {
   const soFar = found && bestSoFar(found.record, bestBy)
-  if (best === undefined || soFar === undefined || existsSync(best)) return
-  notify(`${best} is not there: it is written where a validation is better than that after step ${soFar.step}, whose weights it would hold`)
+  if (best === undefined || found === undefined || soFar === undefined) return
+  const before = found.bestBy ?? bestBy
+  const held = bestSoFar(found.record, before)
+  const until = `it is written where a validation is better than that after step ${soFar.step}, whose weights it would hold`
+  if (!existsSync(best)) notify(`${best} is not there: ${until}`)
+  else if (held?.step !== soFar.step) notify(`${best} holds the weights of the best ${before}, after step ${held?.step}: ${until}`)
 }
 
 /** How a training's graph comes to its plan. */
@@ -285,7 +298,7 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
         findState(request, planned, { ...choices, earlierFingerprint }),
         tap((found) => {
           tellUncompared(request, masks, found?.record.validations ?? [])
-          tellBestAbsent(request, found)
+          tellBestElsewhere(request, found)
         })
       )
     }),

@@ -96,11 +96,16 @@ export const resumeFingerprint = (
 }
 
 /** The choices that may be made anew for the steps to come. */
-export const rateFingerprint = ({ options: { schedule, warmup }, learningRate }: TrainingRequest, steps: number): ResumeFingerprint => ({
-  lr: `${learningRate}`,
-  schedule: schedule.kind === 'cosine' ? `cosine over ${steps} steps` : scheduleText(schedule),
-  warmup: `${warmup}`
-})
+export const rateFingerprint = (
+  { options: { schedule, warmup, validation, bestBy = 'loss' }, learningRate }: TrainingRequest,
+  steps: number
+): ResumeFingerprint =>
+  withoutAbsent({
+    lr: `${learningRate}`,
+    schedule: schedule.kind === 'cosine' ? `cosine over ${steps} steps` : scheduleText(schedule),
+    warmup: `${warmup}`,
+    'best-by': validation === undefined ? undefined : bestBy
+  })
 
 /**
  * The name of each choice that differs, with what it was and what it is; `none` where it is not

@@ -134,6 +134,29 @@ test('where the best weights so far are in no file of that name, training that g
   assert.equal(await notices({ steps: 2, lr: 1e-300, best: at('late.best') }), [sentence])
 })
 
+test('training that goes on by another --best-by says what the best weights so far are the best of', async () => {
+  const best = at('other.best')
+  const options: TrainOptions = { model: smallNetwork, device: 'cpu', threads: 1, data: at('images'), seed: 4, validation: 0.34, best }
+  const run = async (more: Partial<TrainOptions>) => {
+    const told: string[] = []
+    const going = { ...options, validateEvery: 1, state: at('other-best'), resume: true, onNotice: (said: string) => void told.push(said) }
+    const { validations } = await valueOf(train({ ...going, ...more }))
+    return { told: told.filter((sentence) => /^--best-by|best loss/.test(sentence)), validations: validations! }
+  }
+  // The loss falls from step to step, while of equal accuracies the first stays the best.
+  const { validations } = await run({ steps: 3, lr: 1e-4 })
+  assert.is(validations.at(-1)!.loss, Math.min(...validations.map(({ loss }) => loss)))
+  assert.is(new Set(validations.map(({ accuracy }) => accuracy)).size, 1)
+  const held = await weightsOf(best)
+  const { told } = await run({ steps: 4, lr: 1e-300, bestBy: 'accuracy' })
+  assert.equal(told, [
+    '--best-by is accuracy from here on; it was loss',
+    `${best} holds the weights of the best loss, after step 3: it is written where a validation is better than that after step 1, whose weights it would hold`
+  ])
+  assert.equal(await weightsOf(best), held)
+  assert.equal((await run({ steps: 5, lr: 1e-300, bestBy: 'accuracy' })).told, [])
+})
+
 test('a layer may be called as the optimizer calls its buffers', async () => {
   const layers = [
     conv2d({ out: 4, k: 3, p: 1 }),
