@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/Either'
+import { type Graph, hasTarget } from '../../staging'
 import { type Dataset, type Example, labelKind } from '../images/dataset'
 import { isMask } from '../images/labels'
 import { type Failure, inputFailure } from '../failure'
@@ -27,6 +28,21 @@ export const checkClassWeights = (wanted: ClassWeights | undefined, dataset: Dat
     : E.left(
         inputFailure(
           `--class-weights weigh images or pixels of one class each, and the images have ${kind === 'values' ? 'values' : 'sets of classes'}: leave it out, or give the images a column weight`
+        )
+      )
+}
+
+/** Refuses weights of classes of pixels where one channel scores both: losses weigh channels. */
+export const checkWeightedChannels = (
+  wanted: ClassWeights | undefined,
+  { model, nodes }: Pick<Graph, 'model' | 'nodes'>
+): E.Either<Failure, void> => {
+  const loss = nodes.at(-1)!
+  return wanted === undefined || !hasTarget(loss, 'pixel-labels') || loss.input[1] > 1
+    ? E.right(undefined)
+    : E.left(
+        inputFailure(
+          `--class-weights weigh the channels of scores, and ${model} has one for both classes: leave it out, end the model in a score a class, or weigh class 1 by alpha of binary-focal`
         )
       )
 }

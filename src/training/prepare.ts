@@ -23,7 +23,14 @@ import { cropCacheBytes, minExtent } from './image-loader'
 import { checkImages } from './check-images'
 import { notifyOnce } from '../images/unread'
 import { type InputChannels, findInputChannels, trainedChannels } from './input-channels'
-import { checkClassWeights, checkRowWeights, countLabelsByClass, resolveClassWeights, hasRowWeights } from './class-weights'
+import {
+  checkClassWeights,
+  checkRowWeights,
+  checkWeightedChannels,
+  countLabelsByClass,
+  resolveClassWeights,
+  hasRowWeights
+} from './class-weights'
 import { type CropRegions, findCropRegions } from './crop-regions'
 import { dataNotices, findAlike } from './data-notices'
 import { splitsMicroBatch } from './launched-mesh'
@@ -249,11 +256,14 @@ export const prepareTraining = (asked: TrainingRequest, plan: PlanTraining = pla
         TE.fromEither
       )
     ),
-    TE.bind('classWeights', ({ classes, counted }) =>
+    TE.bind('classWeights', ({ unweighted, classes, counted }) =>
       pipe(
-        options.classWeights === undefined
-          ? E.right<Failure, readonly number[] | undefined>(undefined)
-          : resolveClassWeights(options.classWeights, countLabelsByClass(counted.training, classes)),
+        checkWeightedChannels(options.classWeights, unweighted.graph),
+        E.chain(() =>
+          options.classWeights === undefined
+            ? E.right<Failure, readonly number[] | undefined>(undefined)
+            : resolveClassWeights(options.classWeights, countLabelsByClass(counted.training, classes))
+        ),
         E.chainFirst((weights) => checkRowWeights(weights, counted.training)),
         TE.fromEither
       )

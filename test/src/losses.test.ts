@@ -123,4 +123,17 @@ test('a loss that the model or the data do not have is refused by name', async (
   )
 })
 
+test('weights of classes are refused where one channel scores both', async () => {
+  const single = model({ name: 'single', input: [1, 3, 20, 12], layers: [conv2d({ out: 1, k: 3, p: 1 })] })
+  for (const loss of ['binary-cross-entropy', 'dice+binary-focal'])
+    for (const classWeights of ['balanced', [1, 3], [2]] as const) {
+      const failure = await failureOf(train({ model: single, loss, classWeights, data: at('masks.csv'), device: 'reference', threads: 1 }))
+      assert.is(failure.code, 'input')
+      assert.match(
+        failure.message,
+        /^--class-weights weigh the channels of scores, and single has one for both classes: leave it out, end /
+      )
+    }
+})
+
 test.run()
