@@ -56,9 +56,12 @@ export const spannedElements = ({ shape, strides }: Pick<TorchTensor, 'shape' | 
   shape.includes(0) ? 0 : shape.reduce((sum, extent, axis) => sum + (extent - 1) * strides[axis]!, 1)
 
 const decodeTensor = (args: readonly PickleValue[]): E.Either<string, TorchTensor> => {
-  const [storage, offset, shape, strides] = args
+  const [storage, offset, shape, strides, , , marks] = args
   if (!(storage instanceof Storage) || !isExtent(offset) || !areExtents(shape) || !areExtents(strides) || shape.length !== strides.length)
     return E.left('has a tensor that is no view of a storage')
+  // PyTorch's notes that elements are to be negated when they are read, or conjugated.
+  if (marks instanceof Map && marks.size > 0)
+    return E.left(`has a tensor of shape [${shape.join(', ')}] that is negated only when it is read: save its resolve_neg()`)
   const elements = elementCount(shape)
   const reach = offset + spannedElements({ shape, strides })
   return Number.isSafeInteger(elements) && Number.isSafeInteger(reach) && reach <= storage.elements

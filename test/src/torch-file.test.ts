@@ -59,6 +59,8 @@ interface View {
   readonly strides?: readonly number[]
   readonly storage?: string
   readonly key?: string
+  /** What follows the hooks. */
+  readonly more?: string
 }
 
 /** The opcodes of a tensor: of four elements in the storage '0', unless said otherwise. */
@@ -68,7 +70,8 @@ const tensor = ({
   shape = [4],
   strides = [1],
   storage = 'torch\nFloatStorage\n',
-  key = '0'
+  key = '0',
+  more = ''
 }: View = {}): string =>
   [
     'ctorch._utils\n_rebuild_tensor_v2\n(',
@@ -76,7 +79,7 @@ const tensor = ({
     number(offset),
     tuple(...shape.map(number)),
     tuple(...strides.map(number)),
-    '\x89ccollections\nOrderedDict\n)RtR'
+    `\x89ccollections\nOrderedDict\n)R${more}tR`
   ].join('')
 
 const dict = (...items: readonly string[]): string => `\x80\x02}(${items.join('')}u.`
@@ -147,6 +150,11 @@ const rejected: readonly (readonly [name: string, file: () => Buffer, sentence: 
     'complex numbers',
     () => ofTensor({ storage: 'torch\nComplexFloatStorage\n' }),
     /has a storage of torch\.ComplexFloatStorage, which is not read/
+  ],
+  [
+    'a tensor to be negated',
+    () => ofTensor({ more: `}${text('neg')}\x88s` }),
+    /a tensor of shape \[4\] that is negated only when it is read/
   ],
   ['what is stored and no storage', () => of(`\x80\x02${text('0')}Q.`), /refers to what is no storage of a tensor$/],
   ['another byte order', () => of(dict(), { name: 'archive/byteorder', data: Buffer.from('big') }), /another byte order/],
