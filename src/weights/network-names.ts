@@ -2,6 +2,9 @@ import { earlierName } from '../../staging/graph/earlier-names'
 import type { Graph } from '../../staging/graph/graph'
 import type { WeightFile } from './weight-file'
 
+/** Of a wrapper's name; a name that is all dots would be compared with itself for hours. */
+const mostParts = 16
+
 /** A file under other names, which `notice` tells; `rename` gives no two tensors the same. */
 const withNames = (file: WeightFile, rename: (name: string) => string, notice: string): WeightFile => {
   const stored = new Map([...file.tensors.keys()].map((name) => [rename(name), name] as const))
@@ -13,14 +16,19 @@ const withNames = (file: WeightFile, rename: (name: string) => string, notice: s
   }
 }
 
+/** What may be put before a name, `a.` and `a.b.` of `a.b.c`, of no more parts than wrappers have. */
+const wrappersOf = (name: string): readonly string[] => {
+  const parts = name.split('.', mostParts + 1).slice(0, -1)
+  return parts.map((_, index) => `${parts.slice(0, index + 1).join('.')}.`)
+}
+
 /** What DataParallel (`module.`), torch.compile, Lightning and others put before each name. */
 const findWrapper = (names: readonly string[], { model, parameters }: Names): string | undefined => {
   const known = new Set(parameters.flatMap(({ name }) => [name, earlierName(model, name)]))
   const [first = ''] = names
-  const dots = [...first].flatMap((letter, index) => (letter === '.' ? [index + 1] : []))
-  return dots
-    .map((end) => first.slice(0, end))
-    .find((wrapper) => names.every((name) => name.startsWith(wrapper)) && names.some((name) => known.has(name.slice(wrapper.length))))
+  return wrappersOf(first).find(
+    (wrapper) => names.every((name) => name.startsWith(wrapper)) && names.some((name) => known.has(name.slice(wrapper.length)))
+  )
 }
 
 const withoutWrapper = (file: WeightFile, network: Names): WeightFile => {

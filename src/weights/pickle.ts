@@ -37,6 +37,16 @@ interface Machine {
   readonly below: PickleValue[][]
   readonly memo: Map<number, PickleValue>
   readonly globals: PickleGlobals
+  /** Lists, tuples, dicts, marks and kept values that were made, and what calls were given. */
+  made: number
+}
+
+/** A tensor takes some 30. Without a limit a short pickle could ask for all memory, or for hours. */
+const maxMade = 3e6
+
+const count = (machine: Machine, made = 1): void => {
+  machine.made += made
+  if (machine.made > maxMade) refuse(`its pickle makes over ${maxMade} lists, tuples and dicts, more than are read`)
 }
 
 const take = (machine: Machine, count: number): Buffer => {
@@ -58,7 +68,10 @@ const takeLength = (machine: Machine): number => {
   return length > BigInt(machine.bytes.length) ? refuse('its pickle ends early') : Number(length)
 }
 
-const push = (machine: Machine, value: PickleValue): void => void machine.stack.push(value)
+const push = (machine: Machine, value: PickleValue): void => {
+  if (typeof value === 'object' && value !== null) count(machine)
+  machine.stack.push(value)
+}
 
 const pop = (machine: Machine): PickleValue =>
   machine.stack.length === 0 ? refuse('its pickle takes more than it holds') : machine.stack.pop()
@@ -96,8 +109,10 @@ const popMany = (machine: Machine, count: number): readonly PickleValue[] => Arr
 const fromMemo = (machine: Machine, index: number): void =>
   push(machine, machine.memo.has(index) ? machine.memo.get(index) : refuse('its pickle refers to what it does not hold'))
 
-const keep = (machine: Machine, index: number): void =>
-  void machine.memo.set(index, machine.stack.length === 0 ? pop(machine) : top(machine))
+const keep = (machine: Machine, index: number): void => {
+  count(machine)
+  machine.memo.set(index, machine.stack.length === 0 ? pop(machine) : top(machine))
+}
 
 /** Little-endian, two's complement; beyond 2^53 a bigint, which no size is. */
 const integer = (bytes: Buffer): number | bigint => {
@@ -110,6 +125,10 @@ const global = (machine: Machine, module: string, name: string): void => push(ma
 const call = (machine: Machine): void => {
   const [called, args] = popMany(machine, 2)
   if (!(called instanceof PickleGlobal) || !Array.isArray(args)) return refuse('its pickle calls what is no global')
+  count(
+    machine,
+    args.reduce((sum: number, arg: PickleValue) => sum + (Array.isArray(arg) ? arg.length : 0), args.length)
+  )
   push(machine, orRefuse(machine.globals.call(called.name, args)))
 }
 
@@ -118,6 +137,7 @@ const opcodes: Readonly<Record<string, (machine: Machine) => void>> = {
   '\x80': (machine) => void take(machine, 1), // PROTO
   '\x95': (machine) => void take(machine, 8), // FRAME
   '(': (machine) => {
+    count(machine)
     machine.below.push(machine.stack)
     machine.stack = []
   },
@@ -184,7 +204,7 @@ const run = (machine: Machine): PickleValue => {
 export const readPickle = (bytes: Uint8Array, globals: PickleGlobals): E.Either<string, PickleValue> => {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   try {
-    return E.right(run({ bytes: buffer, at: 0, stack: [], below: [], memo: new Map(), globals }))
+    return E.right(run({ bytes: buffer, at: 0, stack: [], below: [], memo: new Map(), globals, made: 0 }))
   } catch (thrown) {
     if (thrown instanceof Refused) return E.left(thrown.message)
     throw thrown

@@ -9,7 +9,7 @@ import type { WeightFile } from './weight-file'
 import { type ByteRange, type EntryRange, withZipEntries } from './zip-entries'
 
 /** Of a pickle, which is held in memory whole; that of a thousand tensors has 100 kB. */
-const maxPickleBytes = 100e6
+const maxPickleBytes = 20e6
 
 /** A tensor of a state dict, and where its storage stands in the file. */
 interface StoredView {
@@ -31,12 +31,15 @@ const locate = async (
   tensors: ReadonlyMap<string, TorchTensor>
 ): Promise<E.Either<string, ReadonlyMap<string, StoredView>>> => {
   const located = new Map<string, StoredView>()
+  /** By key: many tensors may share one. */
+  const storages = new Map<string, ByteRange>()
   for (const [name, view] of tensors) {
+    const { key } = view.storage
     const needed = storageBytes(view.storage)
-    const storage = await entries.get(`${folder}data/${view.storage.key}`)?.()
-    if (storage === undefined) return E.left(`lacks the storage ${view.storage.key} of ${name}`)
-    if (storage.bytes !== needed)
-      return E.left(`its storage ${view.storage.key} of ${name} has ${storage.bytes} bytes where ${needed} are wanted`)
+    const storage = storages.get(key) ?? (await entries.get(`${folder}data/${key}`)?.())
+    if (storage === undefined) return E.left(`lacks the storage ${key} of ${name}`)
+    if (storage.bytes !== needed) return E.left(`its storage ${key} of ${name} has ${storage.bytes} bytes where ${needed} are wanted`)
+    storages.set(key, storage)
     located.set(name, { view, storage })
   }
   return E.right(located)

@@ -12,8 +12,8 @@ export type EntryRange = () => Promise<ByteRange>
 
 const storedMethod = 0
 
-/** A state dict has an entry a tensor. */
-const maxEntries = 1e6
+/** A state dict has an entry a tensor; each takes its time to find. */
+const maxEntries = 200_000
 
 const rangeIn =
   (zip: yauzl.ZipFile, entry: yauzl.Entry): EntryRange =>

@@ -93,6 +93,7 @@ const rejected: readonly (readonly [name: string, write: () => void, sentence: R
   ['an empty file', () => writeFileSync(path, ''), /holds 0 bytes; a safetensors file has at least 8/],
   ['a header longer than the file', () => writeRaw('{}', 0, 5000), /claims 5000 bytes but the file has 10/],
   ['a header length beyond 2^53', () => writeFileSync(path, Buffer.alloc(16, 0xff)), /claims \d+ bytes but the file has 16/],
+  ['a header of 20 MB', () => writeRaw(`{"a":${'['.repeat(20e6)}`, 0), /its header claims 20000005 bytes, over the 20000000 that are read/],
   ['no JSON', () => writeRaw('hello', 0), /not JSON/],
   ['JSON but no object', () => writeRaw('[1]', 0), /not a JSON object/],
   ['an unknown dtype', () => writeRaw(JSON.stringify({ a: entry(0, 4, [1], 'F7') }), 4), /entry of a is not/],

@@ -149,6 +149,12 @@ test('what does not fit names the option that draws it anew', async () => {
   assert.is(message, `${ofTen}: give a model of 10 classes (of a built-in one by --classes), or weights of 2`)
 })
 
+// Compared with all that it begins with, it would take hours.
+test('a name that is all dots is refused at once', async () => {
+  await valueOf(writeTensorFile(at('dots'), [tensor('a.'.repeat(2e6), [1])]))
+  assert.match(await sentence({ weights: at('dots') }), /^.*dots: holds a\.a\.a\..* and no parameter of net, /)
+})
+
 test('where flatten makes the weights one size of images, prediction of another says so', async () => {
   const flat = model({ name: 'flat', layers: [conv2d({ out: 2, k: 1 }), flatten, linear({ out: 2 })] })
   await valueOf(

@@ -163,6 +163,19 @@ const rejected: readonly (readonly [name: string, file: () => Buffer, sentence: 
     () => zip([pickle(dict(text('a'), tensor())), { ...storage, method: 8 }]),
     /its archive\/data\/0 is compressed, as torch\.save does not\)$/
   ],
+  // Each would take minutes, or gigabytes, if it were run to its end.
+  ['a short pickle of many dicts', () => of(`\x80\x02${'}'.repeat(3.1e6)}.`), /its pickle makes over 3000000 lists, tuples and dicts/],
+  ['many marks', () => of(`\x80\x02${'('.repeat(3.1e6)}.`), /its pickle makes over 3000000 lists, tuples and dicts/],
+  [
+    'one long list of pairs, again and again',
+    () => of(`\x80\x02ccollections\nOrderedDict\nq\x00]q\x01(${'NN\x86'.repeat(5e4)}e\x85q\x02${'h\x00h\x02R'.repeat(5e4)}.`),
+    /its pickle makes over 3000000 lists, tuples and dicts/
+  ],
+  [
+    'a pickle that is too long',
+    () => of(`\x80\x02${'N'.repeat(20e6)}.`),
+    /has a data\.pkl of 20000003 bytes, over the 20000000 that are read$/
+  ],
   ['two pickles', () => of(dict(), { name: 'data.pkl', data: Buffer.from('.') }), /it has no data\.pkl, or several$/],
   ['a name twice', () => of(dict(), storage), /it has archive\/data\/0 twice\)$/],
   ['a zip file of something else', () => zip([storage]), /is a zip file, but not of torch\.save/],
