@@ -5,12 +5,13 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { earlierName } from '../../staging/graph/earlier-names'
+import { elementCount } from '../../staging/graph/extents'
 import type { Staged } from '../../staging/stage'
 import type { Section } from '../../staging/program/program'
 import type { StepIo } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { makeFolder } from '../files/make-folder'
-import { type TensorFile, openTensorFile, readTensor, writeTensors } from '../weights/safetensors'
+import { type TensorFile, type WrittenTensor, openTensorFile, readTensor, writeTensors } from '../weights/safetensors'
 import { floatTensor } from '../weights/weights'
 import { checkCanWrite, removeAbandoned, writeFailure } from '../files/atomic-write'
 import { type ResumeFingerprint } from './resume-fingerprint'
@@ -20,8 +21,8 @@ import { stepCodec, validationCodec } from './record-codec'
 /**
  * A folder of states, `step-N.safetensors` for the state after N steps, the newest two kept. Each
  * holds weights and optimizer state as a plain tensor under its name, `training.loss`,
- * `training.stepMs` and `training.learningRate` (one value a step), and as metadata `tilefold` a
- * JSON object of the rest. A file is written under another name, flushed and renamed, so that none
+ * `training.stepMs` and `training.learningRate` (one value a step), `training.validations` (bytes
+ * of JSON), and as metadata `tilefold` a JSON object of the rest. A file is written under another name, flushed and renamed, so that none
  * is ever half there.
  */
 export interface State {
@@ -33,10 +34,18 @@ export interface State {
 }
 
 const Texts = t.record(t.string, t.string)
-const Stored = t.type({ version: t.literal(1), steps: stepCodec, agreed: Texts, rates: Texts, validations: t.array(validationCodec) })
+const Validations = t.array(validationCodec)
+/** Earlier versions kept validations here, which in the end made headers too long to be read. */
+const Stored = t.intersection([
+  t.type({ version: t.literal(1), steps: stepCodec, agreed: Texts, rates: Texts }),
+  t.partial({ validations: Validations })
+])
+/** As much as safetensors allow. */
+const maxHeaderBytes = 100e6
 
 const metadataKey = 'tilefold'
 const histories = { loss: 'training.loss', stepMs: 'training.stepMs', learningRate: 'training.learningRate' } as const
+const validationsName = 'training.validations'
 
 const parseStep = (name: string): number | undefined => {
   const [, digits] = /^step-(\d+)\.safetensors$/.exec(name) ?? []
@@ -89,8 +98,9 @@ const keptStates = 2
  */
 export const writeState = (folder: string, { section, io, record, fingerprint, rates }: StateToWrite): Outcome<void> => {
   const steps = record.loss.length
-  const stored: t.TypeOf<typeof Stored> = { version: 1, steps, agreed: fingerprint, rates, validations: [...record.validations] }
-  const tensors = [
+  const stored: t.TypeOf<typeof Stored> = { version: 1, steps, agreed: fingerprint, rates }
+  const validations = Buffer.from(JSON.stringify(record.validations))
+  const tensors: readonly WrittenTensor[] = [
     ...section.stepIo.map(({ name, shape }) => floatTensor(name, shape, io.view(name))),
     ...(['loss', 'stepMs', 'learningRate'] as const).map((name) =>
       floatTensor(
@@ -98,7 +108,8 @@ export const writeState = (folder: string, { section, io, record, fingerprint, r
         [steps],
         Float64Array.from(record[name], (value) => value ?? NaN)
       )
-    )
+    ),
+    { name: validationsName, type: 'U8', shape: [validations.length], data: validations }
   ]
   return pipe(
     writeTensors(statePath(folder, steps), tensors, { [metadataKey]: JSON.stringify(stored) }),
@@ -137,6 +148,25 @@ const readHistory = (file: TensorFile, name: string, steps: number): Outcome<rea
   return TE.map(() => [...values])(readTensor(file, name, values))
 }
 
+const readValidations = (
+  file: TensorFile,
+  { validations = [] }: t.TypeOf<typeof Stored>
+): Outcome<readonly t.TypeOf<typeof validationCodec>[]> => {
+  const { shape } = file.tensors.get(validationsName) ?? {}
+  if (shape === undefined) return TE.right(validations)
+  const bytes = new Uint8Array(elementCount(shape))
+  return pipe(
+    readTensor(file, validationsName, bytes),
+    TE.chainEitherK(() =>
+      pipe(
+        E.tryCatch((): unknown => JSON.parse(Buffer.from(bytes.buffer).toString('utf8')), String),
+        E.chainW(Validations.decode),
+        E.mapLeft(() => inputFailure(`${file.path}: is damaged: its ${validationsName} say something else`))
+      )
+    )
+  )
+}
+
 /**
  * Opens a state and reads its record; tensors are read later. Fails with code `input` where the
  * file is no state, or damaged.
@@ -144,7 +174,7 @@ const readHistory = (file: TensorFile, name: string, steps: number): Outcome<rea
 export const readState = (path: string): Outcome<State> =>
   pipe(
     TE.Do,
-    TE.bind('file', () => openTensorFile(path)),
+    TE.bind('file', () => openTensorFile(path, maxHeaderBytes)),
     TE.bind('stored', ({ file }) => TE.fromEither(decodeStored(file))),
     TE.bind('loss', ({ file, stored }) => readHistory(file, histories.loss, stored.steps)),
     TE.bind('stepMs', ({ file, stored }) => readHistory(file, histories.stepMs, stored.steps)),
@@ -155,7 +185,8 @@ export const readState = (path: string): Outcome<State> =>
           )
         : TE.right(Array.from({ length: stored.steps }, () => null))
     ),
-    TE.map(({ file, stored: { agreed, rates, validations }, loss, stepMs, learningRate }) => ({
+    TE.bind('validations', ({ file, stored }) => readValidations(file, stored)),
+    TE.map(({ file, stored: { agreed, rates }, validations, loss, stepMs, learningRate }) => ({
       file,
       record: { loss, stepMs, learningRate, validations },
       fingerprint: agreed,

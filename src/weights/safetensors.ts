@@ -39,6 +39,9 @@ export interface TensorData {
   readonly data: ArrayBufferView
 }
 
+/** A tensor to be written, or a text as bytes. */
+export type WrittenTensor = TensorData | (Omit<TensorData, 'type'> & { readonly type: 'U8' })
+
 const Extent = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value >= 0, 'non-negative integer')
 const Entry = t.type({
   dtype: t.keyof(elementBytes),
@@ -109,10 +112,10 @@ const decodeHeader = (text: string, dataStart: number, fileBytes: number): E.Eit
   )
 
 /**
- * Reads and checks the header: lengths, dtypes, ranges that neither overlap nor leave gaps, and the
- * file's size.
+ * Reads and checks the header: its length, of `mostBytes` at most, dtypes, ranges that neither
+ * overlap nor leave gaps, and the file's size.
  */
-export const openTensorFile = (path: string): Outcome<TensorFile> =>
+export const openTensorFile = (path: string, mostBytes = maximumHeaderBytes): Outcome<TensorFile> =>
   withFile(path, async (file) => {
     const fileBytes = (await file.stat()).size
     if (fileBytes < 8) return E.left(`holds ${fileBytes} bytes; a safetensors file has at least 8`)
@@ -121,8 +124,8 @@ export const openTensorFile = (path: string): Outcome<TensorFile> =>
     const headerBytes = Number(prefix.readBigUInt64LE())
     if (headerBytes > fileBytes - 8)
       return E.left(`its header claims ${headerBytes} bytes but the file has ${fileBytes}: it is cut, or no safetensors file`)
-    if (headerBytes > maximumHeaderBytes)
-      return E.left(`its header claims ${headerBytes} bytes, over the ${maximumHeaderBytes} that are read: is this a safetensors file?`)
+    if (headerBytes > mostBytes)
+      return E.left(`its header claims ${headerBytes} bytes, over the ${mostBytes} that are read: is this a safetensors file?`)
     const header = Buffer.alloc(headerBytes)
     await readBytes(file, 8, header)
     return pipe(
@@ -145,7 +148,7 @@ export const readTensor = (file: TensorFile, name: string, target: Target): Outc
     return E.chain((read: ArrayBuffer) => convertElements(name, type, read, target))(await readRange(handle, name, offset, bytes))
   })
 
-const encodeHeader = (tensors: readonly TensorData[], metadata: Metadata): Buffer => {
+const encodeHeader = (tensors: readonly WrittenTensor[], metadata: Metadata): Buffer => {
   let offset = 0
   const entries = tensors.map(({ name, type, shape, data }) => {
     const begin = offset
@@ -159,11 +162,11 @@ const encodeHeader = (tensors: readonly TensorData[], metadata: Metadata): Buffe
   return Buffer.concat([prefix, Buffer.from(padded, 'utf8')])
 }
 
-const encodeParts = function* (tensors: readonly TensorData[], metadata: Metadata): Iterable<Uint8Array> {
+const encodeParts = function* (tensors: readonly WrittenTensor[], metadata: Metadata): Iterable<Uint8Array> {
   yield encodeHeader(tensors, metadata)
   for (const { data } of tensors) yield new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
 }
 
 /** Writes a tensor file whole or not at all. */
-export const writeTensors = (path: string, tensors: readonly TensorData[], metadata: Metadata = {}): Outcome<void> =>
+export const writeTensors = (path: string, tensors: readonly WrittenTensor[], metadata: Metadata = {}): Outcome<void> =>
   writeFileAtomic(path, () => encodeParts(tensors, metadata))

@@ -2,7 +2,7 @@
  * States: training goes on with the same bits, under any plan with equal numbers, and never from
  * what it should not.
  */
-import { copyFileSync, cpSync, existsSync, readFileSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -12,12 +12,14 @@ import type { Reading } from '../../src/images/samples'
 import type { DecodedTrainOptions } from '../../src/option-tables/train-options'
 import type { TrainingRequest } from '../../src/training/request'
 import { type ResumeFingerprint, resumeFingerprint } from '../../src/training/resume-fingerprint'
+import { readState, writeState } from '../../src/training/state'
 import type { TrainedChannels } from '../../src/weights/channel-metadata'
 import { openTensorFile, writeTensors } from '../../src/weights/safetensors'
 import { floatTensor } from '../../src/weights/weights'
 import { conv2d, globalAvgPool, linear, model, relu, seq } from '../../dsl'
 import { type Planned, type TrainOptions, train } from '../../src'
 import { buildGraph, graphHash } from '../../staging'
+import { createStepIo } from '../../native'
 import { must } from '../must'
 import { overriding, runScript, tilefold } from './command-line'
 import { compiledCommand } from './compiled-command'
@@ -173,7 +175,7 @@ test('a layer may be called as the optimizer calls its buffers', async () => {
   assert.equal(await weightsOf(at('named.parts')), weights)
   assert.ok(weights.get('velocity.0.weight')!.every((value) => value !== 0))
   const { tensors } = await valueOf(openTensorFile(at('named.state/step-4.safetensors')))
-  assert.is(tensors.size, 2 * weights.size + 3)
+  assert.is(tensors.size, 2 * weights.size + 4)
 })
 
 test('two states are kept, and every tensor of the optimizer is in them', async () => {
@@ -184,7 +186,10 @@ test('two states are kept, and every tensor of the optimizer is in them', async 
   const parameters = ['0.weight', '0.bias', '5.weight', '5.bias']
   assert.equal(
     [...tensors.keys()],
-    [...parameters, ...parameters.map((name) => `velocity.${name}`), 'training.loss', 'training.stepMs', 'training.learningRate']
+    [
+      ...[...parameters, ...parameters.map((name) => `velocity.${name}`)],
+      ...['loss', 'stepMs', 'learningRate', 'validations'].map((name) => `training.${name}`)
+    ]
   )
 })
 
@@ -263,17 +268,18 @@ test('a learning rate may be chosen anew, and that is said', async () => {
   assert.is(status, 0, stderr)
   const ratesOnPage = () => embeddedReport(page).charts.find(({ title }) => title === 'Learning rate')!.lines[0]!
   assert.equal(ratesOnPage().y, [...Array<number>(7).fill(0.05), 0.01])
-  // Those of an earlier version's state are not known.
+  // Those of an earlier version's state are not known; its validations were in the metadata.
   const { path, tensors, metadata } = await valueOf(openTensorFile(at('slower/step-8.safetensors')))
-  const kept = [...tensors].filter(([name]) => name !== 'training.learningRate')
+  const kept = [...tensors].filter(([name]) => !['training.learningRate', 'training.validations'].includes(name))
   const values = await weightsOf(path)
   await valueOf(
     writeTensors(
       path,
       kept.map(([name, { shape }]) => floatTensor(name, shape, values.get(name)!)),
-      metadata
+      { tilefold: JSON.stringify({ ...JSON.parse(metadata.tilefold!), validations: [{ step: 8, loss: 0.5 }] }) }
     )
   )
+  assert.equal((await valueOf(readState(path))).record.validations, [{ step: 8, loss: 0.5 }])
   assert.is((await tilefold(training('--steps', '9', ...slower))).status, 0)
   assert.equal([ratesOnPage().x, ratesOnPage().y], [[9], [0.01]])
   assert.match(stderr, /--lr is 0\.01 from here on; it was 0\.05\.\n/)
@@ -311,6 +317,17 @@ test('a state that says more steps than it holds is damaged like others, and no 
   assert.is(status, 0, stderr)
   const sentence = 'is damaged: its metadata say 1000000000000000 steps, and it has no training.loss of as many'
   assert.match(stderr, `step-7.safetensors: ${sentence}; the state after step 6 is taken.\n`)
+})
+
+test('a state is read again whatever its validations hold, which a header would be too short for', async () => {
+  mkdirSync(at('validated'))
+  const row = Array<number>(256).fill(123_456)
+  const validations = [1, 2].map((step) => ({ step, loss: step / 3, auc: null, confusion: Array<number[]>(256).fill(row) }))
+  const record = { loss: [0.5, 0.25], stepMs: [1, 2], learningRate: [0.1, null], validations }
+  const section = { code: [], stepIoBytes: 0, stepIo: [] }
+  await valueOf(writeState(at('validated'), { section, io: createStepIo(section), record, fingerprint: {}, rates: {} }))
+  assert.ok(readFileSync(at('validated/step-2.safetensors')).readBigUInt64LE() < 1000n)
+  assert.equal((await valueOf(readState(at('validated/step-2.safetensors')))).record, record)
 })
 
 test('a safetensors file that is no state is no state', async () => {
