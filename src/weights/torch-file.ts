@@ -116,4 +116,4 @@ const nestedNotice = (path: string, { key, others }: { readonly key: string; rea
  * refused. A tensor's elements are read when it is asked for.
  */
 export const openTorchFile = (path: string): Outcome<WeightFile> =>
-  withFile(path, (file) => withZipEntries(path, (entries) => readZipTensors(path, file, entries)))
+  withFile(path, (file) => withZipEntries(file, (entries) => readZipTensors(path, file, entries)))

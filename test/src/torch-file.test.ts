@@ -192,6 +192,13 @@ for (const [name, file, sentence] of rejected)
     assert.match(message, sentence)
   })
 
+test('a directory that would stand beyond 2^53 is a sentence', async () => {
+  const damaged = readFileSync(join(__dirname, '..', 'golden', 'data', 'weights', 'checkpoint.pth'))
+  damaged.writeBigUInt64LE(2n ** 63n, damaged.indexOf('PK\x06\x07') + 8)
+  writeFileSync(path, damaged)
+  assert.match((await failureOf(openWeightFile(path))).message, /: cannot be read \(it points beyond its end\)$/)
+})
+
 test('a damaged byte ends in a sentence or changes nothing but numbers', async () => {
   const whole = readFileSync(join(__dirname, '..', 'golden', 'data', 'weights', 'checkpoint.pth'))
   for (let at = 4; at < whole.length; at += 17) {
