@@ -5,6 +5,16 @@ import type { WeightFile } from './weight-file'
 /** Of a wrapper's name; a name that is all dots would be compared with itself for hours. */
 const mostParts = 16
 
+/**
+ * The name of a parameter in files of before: those of DenseNet that torchvision gives out are from
+ * when names of modules could have dots.
+ */
+const nameBefore = (model: string, name: string): string =>
+  model.startsWith('densenet') ? name.replace(/(\bdenselayer\d+\.(?:norm|conv))(?=[12]\.)/, '$1.') : earlierName(model, name)
+
+/** Of a DenseNet there are hundreds. */
+const mostListed = 3
+
 /** A file under other names, which `notice` tells; `rename` gives no two tensors the same. */
 const withNames = (file: WeightFile, rename: (name: string) => string, notice: string): WeightFile => {
   const stored = new Map([...file.tensors.keys()].map((name) => [rename(name), name] as const))
@@ -24,7 +34,7 @@ const wrappersOf = (name: string): readonly string[] => {
 
 /** What DataParallel (`module.`), torch.compile, Lightning and others put before each name. */
 const findWrapper = (names: readonly string[], { model, parameters }: Names): string | undefined => {
-  const known = new Set(parameters.flatMap(({ name }) => [name, earlierName(model, name)]))
+  const known = new Set(parameters.flatMap(({ name }) => [name, nameBefore(model, name)]))
   const [first = ''] = names
   return wrappersOf(first).find(
     (wrapper) => names.every((name) => name.startsWith(wrapper)) && names.some((name) => known.has(name.slice(wrapper.length)))
@@ -46,17 +56,18 @@ const withoutWrapper = (file: WeightFile, network: Names): WeightFile => {
 const withPresentNames = (file: WeightFile, { model, parameters }: Names): WeightFile => {
   const earlier = new Map(
     parameters.flatMap(({ name }) => {
-      const before = earlierName(model, name)
+      const before = nameBefore(model, name)
       return before === name || file.tensors.has(name) || !file.tensors.has(before) ? [] : [[before, name] as const]
     })
   )
-  return earlier.size === 0
-    ? file
-    : withNames(
-        file,
-        (name) => earlier.get(name) ?? name,
-        `${file.path}: has earlier names of ${model}: ${[...earlier].map(([before, now]) => `${before} (now ${now})`).join(', ')}`
-      )
+  if (earlier.size === 0) return file
+  const listed = [...earlier].slice(0, mostListed).map(([before, now]) => `${before} (now ${now})`)
+  const rest = earlier.size > mostListed ? [`and ${earlier.size - mostListed} more`] : []
+  return withNames(
+    file,
+    (name) => earlier.get(name) ?? name,
+    `${file.path}: has earlier names of ${model}: ${[...listed, ...rest].join(', ')}`
+  )
 }
 
 type Names = Pick<Graph, 'model' | 'parameters'>

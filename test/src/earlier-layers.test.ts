@@ -5,9 +5,10 @@
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, globalAvgPool, linear, model, named, relu } from '../../dsl'
+import { batchNorm, conv2d, globalAvgPool, linear, model, named, relu, seq } from '../../dsl'
 import { resnet50 } from '../../models'
-import { type TrainOptions, plan, train } from '../../src'
+import { type TrainOptions, plan, train, writeTensorFile } from '../../src'
+import { openTensorFile } from '../../src/weights/safetensors'
 import { writeImages } from './example-images'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
@@ -81,6 +82,42 @@ test('weights of then are read under the names of now', async () => {
   assert.equal(notices, [`${at('then')}: has earlier names of resnet50: classifier.weight (now fc.weight), classifier.bias (now fc.bias)`])
   const { message } = await failureOf(train(training({ ...options, model: network('fc', 'own') })))
   assert.match(message, /lacks fc\.weight \[2, 4\], which own needs: give --new-head/)
+})
+
+test("weights of a DenseNet are read from torchvision's file, whose names have more dots", async () => {
+  const layer = <const N extends number>(number: N) =>
+    seq(`denselayer${number}`, [
+      named('norm1', batchNorm()),
+      relu,
+      named('conv1', conv2d({ out: 4, k: 3, p: 1 })),
+      named('norm2', batchNorm())
+    ])
+  const dense = model({
+    name: 'densenet121',
+    input: [2, 3, 16, 16],
+    layers: [seq('features', [layer(1), layer(2)]), globalAvgPool, named('classifier', linear({ out: 2 }))]
+  })
+  const options = { model: dense, steps: 1, lr: 1e-300 }
+  await valueOf(train(training({ ...options, save: at('dense') })))
+  const published = (name: string): string => name.replace(/(norm|conv)(\d)/, '$1.$2')
+  const [expected, { tensors }] = [await weightsOf(at('dense')), await valueOf(openTensorFile(at('dense')))]
+  await valueOf(
+    writeTensorFile(
+      at('published'),
+      [...expected].map(([name, data]) => ({ name: published(name), type: 'F64', shape: tensors.get(name)!.shape, data }))
+    )
+  )
+  const notices: string[] = []
+  const { weights } = await valueOf(
+    train(training({ ...options, weights: at('published'), save: at('read'), onNotice: (said: string) => void notices.push(said) }))
+  )
+  assert.is(weights!.loaded.length, expected.size)
+  assert.is(
+    notices[0],
+    `${at('published')}: has earlier names of densenet121: ${['weight', 'bias', 'running_mean']
+      .map((part) => `features.denselayer1.norm.1.${part} (now features.denselayer1.norm1.${part})`)
+      .join(', ')}, and 17 more`
+  )
 })
 
 test('a plan of then is a plan of now', async () => {
