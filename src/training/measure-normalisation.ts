@@ -14,6 +14,7 @@ import { type ImageSource, openImage } from '../images/image-source'
 import type { ChannelStatistics } from '../images/normalisation'
 import { type Reading, asElements } from '../images/samples'
 import { type OnUnread, unlessUnread } from '../images/unread'
+import { normalisationCodec } from '../weights/channel-metadata'
 
 /** Images, and windows of each, that are looked at; the extent of a window. */
 const [mostImages, windowsOfImage, windowExtent] = [64, 4, 256]
@@ -126,7 +127,7 @@ const measure = (
   )
 }
 
-const keptCodec = t.readonly(t.type({ key: t.string, mean: t.readonlyArray(t.number), deviation: t.readonlyArray(t.number) }))
+const keptCodec = t.intersection([t.type({ key: t.string }), normalisationCodec])
 
 /** What the numbers depend on: how images are read, and the files, told apart by size and time. */
 const makeCacheKey = async (paths: readonly string[], reading: Reading): Promise<string> => {

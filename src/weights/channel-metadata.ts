@@ -17,9 +17,16 @@ export interface TrainedChannels {
 
 const key = 'tilefold.channels'
 
-const numbers = t.readonlyArray(t.number)
+const finite = t.refinement(t.number, Number.isFinite)
+/** Codec of the mean and the deviation of channels, as --mean and --deviation take them. */
+export const normalisationCodec = t.type({
+  mean: t.readonlyArray(finite),
+  deviation: t.readonlyArray(t.refinement(finite, (value) => value > 0))
+})
+const bands = t.readonlyArray(t.refinement(t.number, (value) => Number.isSafeInteger(value) && value >= 1))
 const elementType = t.keyof({ uint8: null, uint16: null, int16: null, float32: null } satisfies Record<PixelType, null>)
-const codec = t.readonly(t.intersection([t.type({ mean: numbers, deviation: numbers }), t.partial({ bands: numbers, elementType })]))
+const fields = t.readonly(t.intersection([normalisationCodec, t.partial({ bands, elementType })]))
+const codec = t.refinement(fields, ({ mean, deviation, bands = mean }) => deviation.length === mean.length && bands.length === mean.length)
 
 /** What a weights file keeps of the channels of its network's input; nothing of RGB of 8 bits. */
 export const channelMetadata = (channels: TrainedChannels | undefined): Metadata =>

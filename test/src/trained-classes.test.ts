@@ -122,19 +122,39 @@ test('a built-in network has as many classes as the weights name, unless told', 
   )
 })
 
-test('names that would move the cursor of a terminal are refused', async () => {
+/** Why weights are refused that say something else under a key. */
+const refusalSaying = async (key: string, said: string): Promise<string> => {
   const weights = await trained(modelOf(2), at('classes'))
   const bytes = readFileSync(weights)
   const end = 8 + Number(bytes.readBigUInt64LE())
   const header = JSON.parse(bytes.toString('utf8', 8, end))
-  header.__metadata__['tilefold.classes'] = '["\\u001b[2J","b"]'
+  header.__metadata__[key] = said
   const [length, text] = [Buffer.alloc(8), Buffer.from(JSON.stringify(header))]
   length.writeBigUInt64LE(BigInt(text.length))
   writeFileSync(at('hostile.safetensors'), Buffer.concat([length, text, bytes.subarray(end)]))
+  return (await failureOf(run(modelOf(2), at('hostile.safetensors'), { image: at('classes/normal/0.png') }))).message
+}
+
+test('names that would move the cursor of a terminal are refused', async () =>
   assert.match(
-    (await failureOf(run(modelOf(2), at('hostile.safetensors'), { image: at('classes/normal/0.png') }))).message,
+    await refusalSaying('tilefold.classes', '["\\u001b[2J","b"]'),
     /hostile\.safetensors: what it says of its classes \(tilefold\.classes\) cannot be read: give --class-names$/
-  )
+  ))
+
+test('channels that no option could be are refused', async () => {
+  const normalised = { mean: [0.5, 0.5, 0.5], deviation: [1, 1, 1] }
+  const refused = [
+    ...[0, -1, 1.5].map((band) => JSON.stringify({ ...normalised, bands: [1, 2, band] })),
+    ...[0, -1].map((one) => JSON.stringify({ ...normalised, deviation: [1, one, 1] })),
+    JSON.stringify({ ...normalised, deviation: [1, 1] }),
+    JSON.stringify({ ...normalised, bands: [1, 2] }),
+    '{"mean":[1e999,0,0],"deviation":[1,1,1]}'
+  ]
+  for (const said of refused)
+    assert.match(
+      await refusalSaying('tilefold.channels', said),
+      /hostile\.safetensors: what it says of its channels \(tilefold\.channels\) cannot be read: give --bands, --mean and --deviation$/
+    )
 })
 
 test('the command line names them', async () => {
