@@ -36,8 +36,15 @@ const decodeHalves = (bits: Uint16Array, target: Target): void => {
   for (let index = 0; index < target.length; index += 1) target[index] = halves[bits[index]!]!
 }
 
-/** A bfloat16 is the upper half of a float32. */
-const bfloats = (bits: Uint16Array): Float32Array => new Float32Array(Uint32Array.from(bits, (upper) => upper << 16).buffer)
+/** A bfloat16 is the upper half of a float32. One by one: tensors are larger than the heap. */
+const decodeBfloats = (bits: Uint16Array, target: Target): void => {
+  const whole = new Uint32Array(1)
+  const value = new Float32Array(whole.buffer)
+  for (let index = 0; index < target.length; index += 1) {
+    whole[0] = bits[index]! << 16
+    target[index] = value[0]!
+  }
+}
 
 /**
  * Converters of each type's bytes into the numbers of `target`; types that are absent are not read.
@@ -46,7 +53,7 @@ const conversions: { readonly [T in ElementType]?: (bytes: ArrayBuffer, target: 
   F32: (bytes, target) => target.set(new Float32Array(bytes)),
   F64: (bytes, target) => target.set(new Float64Array(bytes)),
   F16: (bytes, target) => decodeHalves(new Uint16Array(bytes), target),
-  BF16: (bytes, target) => target.set(bfloats(new Uint16Array(bytes))),
+  BF16: (bytes, target) => decodeBfloats(new Uint16Array(bytes), target),
   U8: (bytes, target) => target.set(new Uint8Array(bytes)),
   I32: (bytes, target) => target.set(new Int32Array(bytes)),
   I64: (bytes, target) => {

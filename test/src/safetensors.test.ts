@@ -1,10 +1,12 @@
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type TensorData, openTensorFile, readTensor, writeTensors } from '../../src/weights/safetensors'
 import { propertyRuns } from '../property-runs'
+import { root } from './command-line'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
@@ -120,6 +122,21 @@ for (const [name, write, sentence] of rejected) {
     assert.match(failure.message, sentence)
   })
 }
+
+test('a tensor of bfloat16 is read outside of the heap', () => {
+  const elements = 4e7
+  const header = JSON.stringify({ a: entry(0, 2 * elements, [elements], 'BF16') })
+  writeRaw(header, 0)
+  // Zeros, which no disk holds.
+  truncateSync(path, 8 + header.length + 2 * elements)
+  const code = `const { openTensorFile, readTensor } = require('./src/weights/safetensors')
+openTensorFile(process.argv[1])()
+  .then(({ right: file }) => readTensor(file, 'a', new Float32Array(${elements}))())
+  .then(({ _tag }) => console.log(_tag))`
+  const options = ['--max-old-space-size=150', '-r', './test/transpile.js', '-e', code, path]
+  const { stdout } = spawnSync(process.execPath, options, { cwd: root, encoding: 'utf8' })
+  assert.is(stdout, 'Right\n')
+})
 
 test('a tensor that is absent or has another size is a failure', async () => {
   await valueOf(writeTensors(path, [{ name: 'a', type: 'F32', shape: [2], data: Float32Array.of(1, 2) }]))
