@@ -36,3 +36,15 @@ export const withFile = <A>(path: string, use: (file: FileHandle) => Promise<E.E
     TE.chainEitherK((result) => result),
     TE.mapLeft((fault) => inputFailure(`${path}: ${fault}`))
   )
+
+/** Tells a file from one that has taken its place, as a training that saves puts it there. */
+export const identify = async (file: FileHandle): Promise<string> => {
+  const { dev, ino, size, mtimeMs } = await file.stat()
+  return [dev, ino, size, mtimeMs].join()
+}
+
+/** As `withFile`, of a file that must still be the one that `identity` tells. */
+export const withSameFile = <A>(path: string, identity: string, use: (file: FileHandle) => Promise<E.Either<string, A>>): Outcome<A> =>
+  withFile(path, async (file) =>
+    (await identify(file)) === identity ? use(file) : E.left('was replaced while it was read: run the command again')
+  )

@@ -4,7 +4,7 @@ import * as t from 'io-ts'
 import type { Outcome } from '../failure'
 import { writeFileAtomic } from '../files/atomic-write'
 import { type ElementType, type Target, checkElements, convertElements, elementBytes } from './element-types'
-import { readBytes, readRange, withFile } from './file-bytes'
+import { identify, readBytes, readRange, withFile, withSameFile } from './file-bytes'
 
 /**
  * The safetensors format (https://huggingface.co/docs/safetensors): 8 bytes of header length
@@ -23,6 +23,8 @@ interface TensorEntry {
 /** The header of a safetensors file, whose tensors are read one by one. */
 export interface TensorFile {
   readonly path: string
+  /** Of the file whose header it is: see `identify`. */
+  readonly identity: string
   readonly tensors: ReadonlyMap<string, TensorEntry>
   /** The header's __metadata__; empty where that is no object of texts. */
   readonly metadata: Metadata
@@ -86,7 +88,7 @@ const checkRanges = (
   return end < fileBytes ? E.left(`the last ${fileBytes - end} bytes belong to no tensor`) : E.right(undefined)
 }
 
-const decodeHeader = (text: string, dataStart: number, fileBytes: number): E.Either<string, Omit<TensorFile, 'path'>> =>
+const decodeHeader = (text: string, dataStart: number, fileBytes: number): E.Either<string, Pick<TensorFile, 'tensors' | 'metadata'>> =>
   pipe(
     E.tryCatch(
       () => JSON.parse(text) as unknown,
@@ -117,7 +119,7 @@ const decodeHeader = (text: string, dataStart: number, fileBytes: number): E.Eit
  */
 export const openTensorFile = (path: string, mostBytes = maximumHeaderBytes): Outcome<TensorFile> =>
   withFile(path, async (file) => {
-    const fileBytes = (await file.stat()).size
+    const [identity, fileBytes] = [await identify(file), (await file.stat()).size]
     if (fileBytes < 8) return E.left(`holds ${fileBytes} bytes; a safetensors file has at least 8`)
     const prefix = Buffer.alloc(8)
     await readBytes(file, 0, prefix)
@@ -130,7 +132,7 @@ export const openTensorFile = (path: string, mostBytes = maximumHeaderBytes): Ou
     await readBytes(file, 8, header)
     return pipe(
       decodeHeader(header.toString('utf8'), 8 + headerBytes, fileBytes),
-      E.map((found) => ({ path, ...found }))
+      E.map((found) => ({ path, identity, ...found }))
     )
   })
 
@@ -139,7 +141,7 @@ export const openTensorFile = (path: string, mostBytes = maximumHeaderBytes): Ou
  * type.
  */
 export const readTensor = (file: TensorFile, name: string, target: Target): Outcome<void> =>
-  withFile(file.path, async (handle) => {
+  withSameFile(file.path, file.identity, async (handle) => {
     const entry = file.tensors.get(name)
     if (entry === undefined) return E.left(`has no tensor ${name}`)
     const { type, offset, bytes } = entry

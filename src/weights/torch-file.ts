@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { elementCount } from '../../staging/graph/extents'
 import type { Outcome } from '../failure'
 import { type Target, checkElements, convertElements, elementBytes } from './element-types'
-import { readRange, withFile } from './file-bytes'
+import { identify, readRange, withFile, withSameFile } from './file-bytes'
 import { type TorchTensor, readStateDict, spannedElements, storageBytes } from './torch-pickle'
 import type { WeightFile } from './weight-file'
 import { type ByteRange, type EntryRange, withZipEntries } from './zip-entries'
@@ -66,8 +66,8 @@ const gather = (read: ArrayBuffer, { shape, strides }: TorchTensor, bytes: numbe
 const isContiguous = ({ shape, strides }: TorchTensor): boolean =>
   shape.every((extent, axis) => extent === 1 || strides[axis] === elementCount(shape.slice(axis + 1)))
 
-const readView = (path: string, name: string, { view, storage }: StoredView, target: Target): Outcome<void> =>
-  withFile(path, async (file) => {
+const readView = (path: string, identity: string, name: string, { view, storage }: StoredView, target: Target): Outcome<void> =>
+  withSameFile(path, identity, async (file) => {
     const { type } = view.storage
     const fits = checkElements(name, type, elementCount(view.shape), target)
     if (E.isLeft(fits)) return fits
@@ -98,10 +98,11 @@ const readZipTensors = async (
   const dict = E.chain(readStateDict)(read)
   if (E.isLeft(dict)) return dict
   const { tensors, nested } = dict.right
+  const identity = await identify(file)
   return E.map((located: ReadonlyMap<string, StoredView>): WeightFile => ({
     path,
     tensors: new Map([...located].map(([name, { view }]) => [name, { type: view.storage.type, shape: view.shape }])),
-    read: (name, target) => readView(path, name, located.get(name)!, target),
+    read: (name, target) => readView(path, identity, name, located.get(name)!, target),
     metadata: {},
     notices: nested === undefined ? [] : [nestedNotice(path, nested)]
   }))(await locate(folder, entries, tensors))

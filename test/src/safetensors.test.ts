@@ -123,6 +123,17 @@ for (const [name, write, sentence] of rejected) {
   })
 }
 
+test('what was replaced since its header was read is no tensor of it', async () => {
+  const of = (value: number): TensorData => ({ name: 'a', type: 'F32', shape: [1], data: Float32Array.of(value) })
+  await valueOf(writeTensors(path, [of(1)]))
+  const file = await valueOf(openTensorFile(path))
+  await valueOf(writeTensors(path, [of(2)]))
+  assert.match(
+    (await failureOf(readTensor(file, 'a', new Float32Array(1)))).message,
+    /: was replaced while it was read: run the command again$/
+  )
+})
+
 test('a tensor of bfloat16 is read outside of the heap', () => {
   const elements = 4e7
   const header = JSON.stringify({ a: entry(0, 2 * elements, [elements], 'BF16') })

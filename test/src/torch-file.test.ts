@@ -1,5 +1,5 @@
 /** Files that pretend to be of torch.save: each ends in one sentence, and nothing in one is run. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
@@ -191,6 +191,15 @@ for (const [name, file, sentence] of rejected)
     assert.ok(message.startsWith(`${path}: `), message)
     assert.match(message, sentence)
   })
+
+test('what was replaced since it was opened is no tensor of it', async () => {
+  const at = join(folder, 'replaced.pth')
+  writeFileSync(at, ofTensor({}))
+  const { read } = await valueOf(openWeightFile(at))
+  writeFileSync(path, ofTensor({ offset: 1, shape: [1] }))
+  renameSync(path, at)
+  assert.match((await failureOf(read('a', new Float32Array(4)))).message, /: was replaced while it was read: run the command again$/)
+})
 
 test('a directory that would stand beyond 2^53 is a sentence', async () => {
   const damaged = readFileSync(join(__dirname, '..', 'golden', 'data', 'weights', 'checkpoint.pth'))
