@@ -26,7 +26,7 @@ const withNames = (file: WeightFile, rename: (name: string) => string, notice: s
   }
 }
 
-/** What may be put before a name, `a.` and `a.b.` of `a.b.c`, of no more parts than wrappers have. */
+/** What may be put before a name: `a.` and `a.b.` of `a.b.c`, up to so many parts. */
 const wrappersOf = (name: string): readonly string[] => {
   const parts = name.split('.', mostParts + 1).slice(0, -1)
   return parts.map((_, index) => `${parts.slice(0, index + 1).join('.')}.`)

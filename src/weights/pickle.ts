@@ -41,7 +41,7 @@ interface Machine {
   made: number
 }
 
-/** A tensor takes some 30. Without a limit a short pickle could ask for all memory, or for hours. */
+/** A tensor takes some 30. Without a limit a short pickle could take all memory, or hours. */
 const maxMade = 3e6
 
 const count = (machine: Machine, made = 1): void => {

@@ -41,8 +41,8 @@ const rangeIn =
   }
 
 /**
- * Calls `use` with the entries of an open zip file by name, none of which is read. Throws where it is no
- * whole zip file, or has a name twice.
+ * Calls `use` with the entries of an open zip file by name, none of which is read. Throws where it
+ * is no whole zip file, or has a name twice.
  */
 export const withZipEntries = async <A>(file: FileHandle, use: (entries: ReadonlyMap<string, EntryRange>) => Promise<A>): Promise<A> => {
   const zip = await yauzl.fromRandomAccessReaderPromise(new FileReader(file), (await file.stat()).size, { autoClose: false })
