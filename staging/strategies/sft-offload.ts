@@ -3,6 +3,7 @@ import type { Graph } from '../graph/graph'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { requestedTiles } from '../graph/directives'
+import { leastSharesComputed } from '../graph/unread'
 import { alignUp } from '../placement/placement'
 import { lazy, memoize } from '../memoize'
 import { hoistPoolAboveRelu } from '../graph/order'
@@ -122,6 +123,7 @@ export const sftOffload: Strategy = {
     /** Whether what is moved may pass beside computing and take nothing. */
     const hasFreeLink = link === 'alone' && device.copyBytesPerSecond === undefined
     const sizes = outputBytes(createModelScope(graph, device, createPool()))
+    const leavesOut = leastSharesComputed(graph, { from: 0, to: graph.nodes.length }).some((share) => share < 1)
     const tensorBytes = (tensor: number): number => alignUp(sizes[tensor - 1]!)
     const ownBytes = segmentTargets(search, wholeGraph(graph))
     const onHostFor = (bytes: number): ReadonlySet<number> => streamable(graph, sizes, maxOnDevice(bytes - search.persistentBytes))
@@ -159,8 +161,8 @@ export const sftOffload: Strategy = {
           target,
           scheduled: rememberUpTo((slowest) => {
             const limit = chooseMargin(device, onHost) * slowest
-            // A smaller target never takes less time.
-            if (tried.some((one) => one.target >= target && one.leastNanoseconds >= limit)) return []
+            // A smaller target takes no less time, unless finer bands leave more out.
+            if (!leavesOut && tried.some((one) => one.target >= target && one.leastNanoseconds >= limit)) return []
             const found = segmentsWithin(target, limit)
             const [fastest] = found
             const leastNanoseconds = fastest === undefined ? limit : nanosecondsOf(fastest)
