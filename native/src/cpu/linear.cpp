@@ -10,7 +10,7 @@ namespace {
 
 // Sums of a strip of the result, for some of the images. They stay in a cache, and take no memory
 // that grows with the layer, since it would come beside the budget.
-constexpr std::int64_t mostSums = 16384, mostImages = 16;
+constexpr std::int64_t mostSums = 65536, mostImages = 16;
 
 }  // namespace
 
@@ -35,9 +35,10 @@ Launch linearBackwardData(const Linear& l) {
     const T* destinationGradient = elements<const T>(operands, 0);
     const T* weights = elements<const T>(operands, 1);
     T* sourceGradient = elements<T>(operands, 2);
-    // A strip of the result a thread, if that is short enough; the weights stream past, row by row.
-    const std::int64_t images = std::min(l.batch, mostImages), threads = omp_get_max_threads();
-    const std::int64_t columns = std::clamp<std::int64_t>(ceilDivide(l.inFeatures, threads), 1024, mostSums / images);
+    // Strips of the result, as many for each thread; the weights stream past, row by row.
+    const std::int64_t images = std::min(l.batch, mostImages);
+    const std::int64_t strips = roundUp(ceilDivide(l.inFeatures, mostSums / images), omp_get_max_threads());
+    const std::int64_t columns = std::max<std::int64_t>(1024, ceilDivide(l.inFeatures, strips));
     parallelRanges(l.inFeatures, columns, [&](std::int64_t begin, std::int64_t end) {
       const std::int64_t width = end - begin;
       std::array<float, mostSums> sums;
