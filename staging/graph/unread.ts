@@ -1,5 +1,7 @@
+import { memoizePerObject } from '../memoize'
 import { inputInterval, type AxisAccess } from './axis-access'
 import { axisIndex, type Graph, type Node } from './graph'
+import { size } from './interval'
 import type { Span } from './span'
 
 type ImageAxis = 'H' | 'W'
@@ -11,16 +13,19 @@ const leavesGaps = (access: AxisAccess): boolean =>
     : access.kind === 'resize' && access.inExtent > access.outExtent
 
 /** How much outputs read one by one along an axis, over what all of them span. */
-const readApart = ({ access, input, output }: Node, axis: ImageAxis): number => {
-  const [inExtent, outExtent] = [input[axisIndex[axis]], output[axisIndex[axis]]]
-  const countRead = (from: number, to: number): number => {
-    const { interval } = inputInterval(access[axis], { from, to }, inExtent)
-    return Math.max(0, interval.to - interval.from)
+const readApart = memoizePerObject(
+  (_: Node, axis: ImageAxis) => axis,
+  ({ access, input, output }, axis) => {
+    const [inExtent, outExtent] = [input[axisIndex[axis]], output[axisIndex[axis]]]
+    const countRead = (from: number, to: number): number => {
+      const { interval } = inputInterval(access[axis], { from, to }, inExtent)
+      return Math.max(0, size(interval))
+    }
+    let all = 0
+    for (let at = 0; at < outExtent; at++) all += countRead(at, at + 1)
+    return all / countRead(0, outExtent)
   }
-  let all = 0
-  for (let at = 0; at < outExtent; at++) all += countRead(at, at + 1)
-  return all / countRead(0, outExtent)
-}
+)
 
 /** Of each op of a span, the least share of its output along an axis that tiles compute. */
 const sharesAlong = ({ nodes, readers }: Graph, { from, to }: Span, axis: ImageAxis): readonly number[] => {
