@@ -22,7 +22,7 @@ import { memoizeBySpan } from '../memoize-by-span'
 import { createOptionBytes, type Boundaries } from './option-bytes'
 import { readBytesEstimator } from '../least-bytes'
 import type { Search, Segmentation, SegmentationSearch, Strategy } from '../strategy'
-import { createSegmentOptions } from './segment-options'
+import { createSegmentSearch } from './segment-search'
 
 /**
  * Where backward ends: the first node whose output's gradient is wanted, -1 where the input's is,
@@ -91,7 +91,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
     const isWhole = fusibleTileAxes(graph, span).length === 0 && !bytes.isFrozen(span) && !segments.mayRematerialize(span)
     return { addedBytes: Math.max(bytes.ends(span), isWhole ? bytes.whole(span) : 0), keptBytes: () => keptBytes }
   })
-  const segments = createSegmentOptions(search, positionsWithin(Infinity), boundaries, bytes)
+  const segments = createSegmentSearch(search, positionsWithin(Infinity), boundaries, bytes)
 
   /**
    * The label of least time at the end that takes no more than `limit`, some of its options perhaps

@@ -1,4 +1,4 @@
-import { tileCount, untiled, type Grid, type Span } from '../../graph/span'
+import { tileCount, untiled, type Grid } from '../../graph/span'
 import { tileRuns } from '../../graph/tiling'
 import { lazy } from '../../memoize'
 import type { Segment } from '../../plans/plan'
@@ -7,17 +7,10 @@ import { decidedBy } from '../decided-by'
 import type { Search } from '../strategy'
 import type { SegmentOption } from './grid-search'
 import type { Boundaries, OptionBytes } from './option-bytes'
+import type { SpanFacts } from './span-facts'
 
 /** The facts that decide how a segment keeps least. */
-interface LeastKeptSegment {
-  readonly span: Span
-  /** The tiles that the model asks for. */
-  readonly wanted: Grid | undefined
-  /** Whether it may be kept whole. */
-  readonly keepable: boolean
-  /** Whether tiles are bands of rows of what lies on the host, so that none of it need be whole. */
-  readonly inRows: boolean
-  readonly grids: () => readonly Grid[]
+interface LeastKeptSegment extends Pick<SpanFacts, 'span' | 'isLast' | 'wanted' | 'keepable' | 'inRows' | 'grids'> {
   /** Its blocks one by one, rematerialized, within so many bytes. */
   readonly rematerialized: (available: number) => SegmentOption | undefined
 }
@@ -35,9 +28,8 @@ export const leastKeptOption = (
   { graph, lastVariant }: Pick<Search, 'graph' | 'lastVariant'>,
   { reorders, leastWeights }: Pick<Boundaries, 'reorders' | 'leastWeights'>,
   { optionOf, gradients, isFrozen, whole }: OptionBytes,
-  { span, wanted, keepable, inRows, grids, rematerialized }: LeastKeptSegment
+  { span, isLast, wanted, keepable, inRows, grids, rematerialized }: LeastKeptSegment
 ): ((available: number) => SegmentOption | undefined) => {
-  const isLast = span.to === graph.nodes.length
   const variant = lastVariant(span)
   const optionIn = (decided: Pick<Segment, 'grid' | 'recompute' | 'reorder'>) =>
     optionOf({ ...span, ...decided, ...decidedBy(variant, decided) })
