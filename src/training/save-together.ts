@@ -26,8 +26,9 @@ const whateverComesOf =
 
 /**
  * The writer of a training whose ranks hold slices of the optimizer state, so that all of it is
- * gathered from all ranks: whenever the first saves, the others do too. After a step they follow it
- * until it goes on. Where one rank ends alone, what was learnt is written from the last copy.
+ * gathered from all ranks: whenever the first saves, the others do too. After a step, and where the
+ * weights are the best, they follow it until it goes on. Where one rank ends alone, what was learnt
+ * is written from the last copy.
  */
 export const saveTogether = (
   { rank, allGather }: Ranks,
@@ -53,7 +54,7 @@ export const saveTogether = (
     return {
       afterStep: (record, isStateDue) => goingOn(writer.afterStep(record, isStateDue)),
       keepLast: writer.keepLast,
-      best: writer.best,
+      best: (steps) => goingOn(writer.best(steps)),
       finish: (record) => goingOn(writer.finish(record)),
       afterFailure: (record, failure, isBetweenSteps) =>
         isShared(failure)
@@ -73,7 +74,7 @@ export const saveTogether = (
   return {
     afterStep: () => follow,
     keepLast: () => TE.right(undefined),
-    best: () => TE.right(undefined),
+    best: () => follow,
     finish: () => follow,
     afterFailure: (_, failure) => pipe(TE.left(failure), isShared(failure) ? whateverComesOf(follow) : (left) => left)
   }

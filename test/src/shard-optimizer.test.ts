@@ -74,6 +74,20 @@ test('what stops one rank stops all after the same step, with a state of all sli
   assert.ok(readFileSync(at('gone-on')).equals(readFileSync(at('through'))))
 })
 
+test('what is validated before the first step of a resumed training is kept as the best, gathered from all ranks', async () => {
+  const kept = { validation: 0.34, steps: 6, state: at('unvalidated') }
+  const stop = new AbortController()
+  const interrupted = await trainOnRanks(2, () =>
+    options({ ...kept, validateEvery: 5, signal: stop.signal, onStep: ({ step }) => void (step === 0 && stop.abort()) })
+  )
+  assert.match(failuresOf(interrupted)[0]!.message, /holds the state after step 2$/)
+  const steps: number[] = []
+  const best = at('best.safetensors')
+  await trained(2, { ...kept, validateEvery: 2, resume: true, best, onValidation: ({ step }) => void steps.push(step) })
+  assert.equal([...new Set(steps)], [2, 4, 6])
+  assert.ok(readFileSync(best).length > 0)
+})
+
 test('a loss that is not finite ends all ranks, with the same sentence', async () => {
   const failures = failuresOf(
     await trainOnRanks(2, () => options({ optimizer: 'sgd', lr: 1e30, steps: 50, stateEvery: 1, state: at('failed') }))
