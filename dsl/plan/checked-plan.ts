@@ -7,10 +7,10 @@ import type { PlanFigures, PlanFile, planPrecisions, planStrategies } from './pl
 import type { EarlierPlacementFields, EarlierPlanFields, PlanInFile } from './earlier-names'
 import type { CheckedGrids } from './checked-grids'
 import type { InOrder, CheckedOrder } from './checked-order'
-import type { CheckedSegments, Untiled } from './checked-segments'
+import type { CheckedSegments } from './checked-segments'
 import type { Listed, Unchecked, UnknownFields } from './sentences'
 import type { Images } from '../shapes/input-shape'
-import type { Float32Bytes, Shape, ShowShape } from '../shapes/shape'
+import type { Shape, ShowShape } from '../shapes/shape'
 import type { Invalid } from '../typing/tensor'
 
 /** A plan in which fields are forgotten, too: for those there are sentences. */
@@ -158,23 +158,9 @@ type CheckedInput<S extends Shape, Own extends Shape> =
 
 type CheckedPeak<P extends PlanInFile> = [P['budget']] extends [number]
   ? Lte<P['peak'], P['budget']> extends true
-    ? CheckedInputBytes<P>
-    : Invalid<`the peak of ${P['peak']} bytes is over the budget of ${P['budget']}`>
-  : CheckedInputBytes<P>
-/** A segment without tiles takes the whole input, unless ranks may have a part of it each. */
-type CheckedInputBytes<P extends PlanInFile> = P['segments'] extends readonly [
-  { readonly grid: Untiled; readonly shards?: undefined },
-  ...unknown[]
-]
-  ? Lte<InputBytes<P>, P['peak']> extends true
     ? unknown
-    : Invalid<`the plan's peak is ${P['peak']} bytes, but its input alone needs ${InputBytes<P>}`>
+    : Invalid<`the peak of ${P['peak']} bytes is over the budget of ${P['budget']}`>
   : unknown
-type InputBytes<P extends PlanInFile> = P['device']['precision'] extends 'bf16'
-  ? Float32Bytes<P['input'], 2>
-  : P['device']['precision'] extends 'float64'
-    ? Float32Bytes<P['input'], 8>
-    : Float32Bytes<P['input']>
 
 type Texts<E extends Entries> = { readonly [K in keyof E]: E[K][2] }
 type CheckedLayers<E extends Entries, L extends readonly string[]> =

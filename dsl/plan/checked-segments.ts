@@ -203,7 +203,7 @@ type PrefetchError<G extends PlanFileSegment, E extends Entries, F extends reado
       : Y
     : never
 /** The grid of a segment that is not tiled. */
-export interface Untiled {
+interface Untiled {
   readonly B: 1
   readonly H: 1
   readonly W: 1

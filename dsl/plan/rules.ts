@@ -5,7 +5,7 @@ import { firstSentence } from './first-sentence'
 import type { Plan, PlanSwapInterval } from './plan'
 import type { PlanFile } from './plan-file'
 import type { PlannedLayer } from './planned-layer'
-import { tiledDims, validateSegments } from './segment-rules'
+import { validateSegments } from './segment-rules'
 import { showShape, type Shape } from '../shapes/shape'
 
 /**
@@ -39,18 +39,6 @@ const validateInput = (own: Shape | undefined, input: Shape): string | undefined
  */
 const validatePeak = (peak: number, budget: number | null): string | undefined =>
   budget !== null && peak > budget ? `the peak of ${peak} bytes is over the budget of ${budget}` : undefined
-
-const elementBytes: Readonly<Record<string, number>> = { bf16: 2, float64: 8 }
-
-/**
- * Returns one sentence on why a plan whose first segment takes the whole input needs more than it
- * says, or undefined where all is right. Ranks may have a part of it each.
- */
-const validateInputBytes = ({ input, peak, segments: [first], device }: PlanFile): string | undefined => {
-  const bytes = input.reduce((product, extent) => product * extent, elementBytes[device.precision] ?? 4)
-  const isWhole = first !== undefined && first.shards === undefined && tiledDims(first.grid).length === 0
-  return isWhole && peak < bytes ? `the plan's peak is ${peak} bytes, but its input alone needs ${bytes}` : undefined
-}
 
 /** Tells whether what the layer at `place` makes is read by the layer after it alone. */
 const isReadNextOnly = (layers: readonly PlannedLayer[], place: number): boolean =>
@@ -126,7 +114,6 @@ export const checkPlan = <P extends PlanFile>(layers: readonly PlannedLayer[], o
     validateLayers(layers, plan.layers) ??
     validateInput(own, plan.input) ??
     validatePeak(plan.peak, plan.budget) ??
-    validateInputBytes(plan) ??
     validateOrder(layers, plan.order) ??
     validateSegments(inPlanOrder(layers, plan.order), plan.segments) ??
     validateSwapSchedule(layers, plan.swapSchedule ?? []) ??

@@ -41,7 +41,7 @@ const validateTiles = (
   })
 
 /** Nothing tiles along C, and asking for it is refused by name. */
-export const tiledDims = (grid: PlanGrid & { readonly C?: number }): readonly TileDim[] =>
+const tiledDims = (grid: PlanGrid & { readonly C?: number }): readonly TileDim[] =>
   (['B', 'C', 'H', 'W'] as const).filter((dim) => (grid[dim] ?? 1) !== 1)
 
 const validateGrid = (layers: readonly PlannedLayer[], segment: PlanSegment, isLast: boolean): string | undefined => {

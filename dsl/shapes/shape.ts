@@ -23,18 +23,18 @@ export type ShowShape<S extends Shape> = S extends readonly []
 /** Returns the bytes of a float32 tensor of this shape. */
 export const float32Bytes = (shape: Shape): number => shape.reduce((product, extent) => product * extent, 4)
 
-/** The type of what float32Bytes returns; an element has 4 bytes, or as many as are given. */
-export type Float32Bytes<S extends Shape, Element extends number = 4> = S extends readonly [
+/** The type of what float32Bytes returns. */
+export type Float32Bytes<S extends Shape> = S extends readonly [
   infer B extends number,
   infer C extends number,
   infer H extends number,
   infer W extends number
 ]
-  ? Mul<Mul<B, C>, Mul<Element, Mul<H, W>>>
+  ? Mul<Mul<B, C>, Mul<4, Mul<H, W>>>
   : S extends readonly [infer B extends number, infer C extends number]
-    ? Mul<Element, Mul<B, C>>
+    ? Mul<4, Mul<B, C>>
     : S extends readonly []
-      ? Element
+      ? 4
       : number
 
 /**

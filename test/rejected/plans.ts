@@ -280,13 +280,6 @@ planFor(network)({
 
 planFor(network)({
   ...right,
-  segments: [{ ...first, grid: whole }, second, last],
-  // expects: the plan's peak is 98303 bytes, but its input alone needs 98304
-  peak: 98303
-})
-
-planFor(network)({
-  ...right,
   segments: [
     {
       ...first,

@@ -72,6 +72,21 @@ test('a written plan compiles, and runs with the same decisions and the same pea
   )
 })
 
+test('a plan in less memory than the image, most of which strides pass over, is taken again', async () => {
+  const layers = 'conv2d({ out: 1, k: 1, s: 16 }), globalAvgPool, linear({ out: 2 })'
+  writeFileSync(
+    at('strided.ts'),
+    `import { conv2d, globalAvgPool, linear, model } from '${join(root, 'dsl')}'
+export default model({ name: 'strided', input: [1, 3, 64, 64], layers: [${layers}] })
+`
+  )
+  for (const file of [at('strided.json'), at('strided.plan.ts')]) {
+    const { peakDeviceBytes } = await json('plan', at('strided.ts'), '--out', file)
+    assert.ok(peakDeviceBytes < 4 * 3 * 64 * 64)
+    assert.is((await json('plan', at('strided.ts'), '--plan', file)).peakDeviceBytes, peakDeviceBytes)
+  }
+})
+
 test('a built-in model in this clone is imported by the name of the package', async () => {
   mkdirSync(join(root, 'out'), { recursive: true })
   const inside = mkdtempSync(join(root, 'out', 'plan-'))
