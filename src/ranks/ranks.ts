@@ -18,13 +18,10 @@ export interface Ranks {
    */
   readonly allGather: (given: E.Either<Failure, Uint8Array>) => Outcome<readonly Uint8Array[]>
   /**
-   * From now on a rank that keeps the others waiting for far longer than an update is predicted to
-   * take, in milliseconds, is said to hang, and all end.
-   */
-  readonly expectUpdates: (predictedMilliseconds: number) => void
-  /**
-   * Runs what all ranks take part in, such as a validation, of which one is predicted to take so
-   * many milliseconds by itself: the others wait as much longer for it, for ever where Infinity.
+   * Runs what all ranks take part in, such as updates, of which one is predicted to take so many
+   * milliseconds by itself: a rank that keeps the others waiting for far longer is said to hang,
+   * and all end. Inside of another they wait as much longer, for ever where Infinity; outside of
+   * all they wait for ever.
    */
   readonly whileExpecting: (predictedMilliseconds: number) => <A>(outcome: Outcome<A>) => Outcome<A>
   /** Ends this rank's part with the process's exit status. */
@@ -85,9 +82,12 @@ const timesPrediction = 20
  */
 export const createRanks = (network: Network, mostWait?: number): Ranks => {
   let areAgreed = false
-  let ofUpdates = 0
+  let expected: number | undefined
   const waitFor = (predicted: number): number => (predicted === Infinity ? 0 : Math.ceil(besideUpdates + timesPrediction * predicted))
-  const expect = (predicted: number): void => network.limitWaits(mostWait ?? waitFor(predicted))
+  const expect = (predicted: number | undefined): void => {
+    expected = predicted
+    network.limitWaits(predicted === undefined ? 0 : (mostWait ?? waitFor(predicted)))
+  }
   return {
     rank: network.rank,
     size: network.size,
@@ -103,10 +103,10 @@ export const createRanks = (network: Network, mostWait?: number): Ranks => {
           return E.isLeft(result) && E.isLeft(given) ? E.left({ ...given.left, ...result.left }) : result
         })
       ),
-    expectUpdates: (predicted) => expect((ofUpdates = predicted)),
     whileExpecting: (predicted) => (outcome) => () => {
-      expect(ofUpdates + predicted)
-      return outcome().finally(() => expect(ofUpdates))
+      const before = expected
+      expect((before ?? 0) + predicted)
+      return outcome().finally(() => expect(before))
     },
     // Where all fail alike, each ends by itself, and none is ended before it has said why.
     leave: (status) => network.leave(areAgreed ? 0 : status)

@@ -264,8 +264,8 @@ const trainOn =
     }))
     if (network.startingWeights?.notice !== undefined) request.notify(network.startingWeights.notice)
     if (network.startingWeights !== undefined) request.options.onWeights?.(network.startingWeights)
-    request.ranks?.expectUpdates(planned.staged.predicted.stepMilliseconds)
-    return () => withMore(run)().finally(() => signal?.removeEventListener('abort', stop))
+    const ran = request.ranks?.whileExpecting(planned.staged.predicted.stepMilliseconds)(run) ?? run
+    return () => withMore(ran)().finally(() => signal?.removeEventListener('abort', stop))
   }
 
 /** The lines of the last step of a record, as the metrics have them. */

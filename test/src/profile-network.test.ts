@@ -130,7 +130,7 @@ test('a rank that hangs while the network is measured is named, after a minute w
   const limits: number[] = []
   const told = must(localNetworks(2)).map((one) => createRanks({ ...one, limitWaits: (limit) => void limits.push(limit) }))
   await Promise.all(told.map((one) => valueOf(profileNetworkAmong(one))))
-  assert.equal(limits, [60_000, 60_000, 60_000, 60_000])
+  assert.equal(limits, [60_000, 60_000, 0, 0])
 })
 
 const command = compiledCommand()

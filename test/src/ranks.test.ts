@@ -32,7 +32,7 @@ test.before(async () => {
   await writeMasks(at('masks'))
 })
 
-test('ranks wait for one another longer while whole images are validated, of which one may have more, and as before after it', async () => {
+test('ranks wait for one another longer while whole images are validated, of which one may have more, as before after it, and for ever in the end', async () => {
   const limits: number[][] = [[], []]
   const sides = [96, 32, 96, 32]
   for (const [place, side] of sides.entries()) {
@@ -53,7 +53,21 @@ test('ranks wait for one another longer while whole images are validated, of whi
   ended.forEach(must)
   const [update = 0, validation = 0] = limits[0]!
   assert.ok(update > 60_000 && validation > update, `${update} and ${validation}`)
-  for (const ofRank of limits) assert.equal(ofRank, [update, validation, update, validation, update])
+  for (const ofRank of limits) assert.equal(ofRank, [update, validation, update, validation, update, 0])
+})
+
+test('before the updates of a second training of one program ranks wait for one another for ever too', async () => {
+  const ended = await Promise.all(
+    must(localNetworks(2)).map(async (network) => {
+      const trainTwice = trainOn(createRanks(network, 1000))
+      must(await trainTwice(options())())
+      if (network.rank === 0) await new Promise((resolve) => setTimeout(resolve, 2500))
+      const trained = await trainTwice(options())()
+      network.leave(E.isLeft(trained) ? 1 : 0)
+      return trained
+    })
+  )
+  ended.forEach(must)
 })
 
 for (const [name, more] of [
