@@ -142,6 +142,12 @@ for (const [what, size, of, sentence] of [
     'rank 1 has --loss focal where rank 0 has cross-entropy: start all ranks with the same options, data and build'
   ],
   [
+    'gradients that are clipped on one alone, before they are planned for',
+    2,
+    (rank: number) => options({ ...(rank === 1 && { clipNorm: 1 }) }),
+    'rank 1 has --clip-norm 1 where rank 0 has none: start all ranks with the same options, data and build'
+  ],
+  [
     'data that differ',
     3,
     (rank: number) => options({ accumulate: 3, data: at(rank === 2 ? 'fewer' : 'images') }),
