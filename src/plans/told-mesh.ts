@@ -30,7 +30,9 @@ const groupsFailure = ({ shardImages, shardRows }: ToldSharing, size: number): s
   ].filter(({ parts }) => typeof parts === 'number')
   const group = asked.reduce((product, { parts }) => product * Number(parts), 1)
   const [names, options] = [asked.map(({ what }) => what).join(' and '), asked.map(({ option }) => option).join(' and ')]
-  return `${size} ranks make no groups of ${group} that share ${names}: start a multiple of ${group}, or give ${options} a divisor of ${size}`
+  return size === 1
+    ? `a single rank makes no group of ${group} that share ${names}: start a multiple of ${group}, or leave ${options} out`
+    : `${size} ranks make no groups of ${group} that share ${names}: start a multiple of ${group}, or give ${options} a divisor of ${size}`
 }
 
 /**

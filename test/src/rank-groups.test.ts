@@ -62,6 +62,7 @@ test('a training on groups goes on with more of them to the same bits, and on ra
 })
 
 for (const [what, size, more, sentence] of [
+  ['a rank that is alone', 1, {}, 'a single rank makes no group of 2 that share rows: start a multiple of 2, or leave --shard-rows out'],
   [
     'ranks that make no such groups',
     3,
