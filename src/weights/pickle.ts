@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/Either'
 
 /**
- * A reader of pickles (https://docs.python.org/3/library/pickletools.html) that runs nothing: it
- * knows the few opcodes of which state dicts are made, and what a global stands for is decided by
- * who calls it. Everything else is refused by its name.
+ * A reader of pickles (https://docs.python.org/3/library/pickletools.html) that runs nothing: what a
+ * global stands for is decided by who calls it, and objects are known by their names alone. Opcodes
+ * that checkpoints do not have are refused.
  */
 export type PickleValue = unknown
 
@@ -17,6 +17,11 @@ export interface PickleGlobals {
 
 /** A class or function that a pickle names, never looked up. */
 export class PickleGlobal {
+  constructor(readonly name: string) {}
+}
+
+/** What a class or function would give if it were run; of what it holds nothing is kept. */
+export class PickleObject {
   constructor(readonly name: string) {}
 }
 
@@ -85,19 +90,17 @@ const popMark = (machine: Machine): readonly PickleValue[] => {
 
 const top = (machine: Machine): PickleValue => machine.stack.at(-1)
 
-const mapOnTop = (machine: Machine): Map<PickleValue, PickleValue> => {
-  const value = top(machine)
-  return value instanceof Map ? value : refuse('its pickle puts items into what is no dict')
-}
-
 const setItems = (machine: Machine, items: readonly PickleValue[]): void => {
-  const target = mapOnTop(machine)
+  const target = top(machine)
   if (items.length % 2 !== 0) refuse('its pickle has a key without a value')
+  if (target instanceof PickleObject) return
+  if (!(target instanceof Map)) return refuse('its pickle puts items into what is no dict')
   for (let index = 0; index < items.length; index += 2) target.set(items[index], items[index + 1])
 }
 
 const append = (machine: Machine, items: readonly PickleValue[]): void => {
   const target = top(machine)
+  if (target instanceof PickleObject) return
   if (!Array.isArray(target) || Object.isFrozen(target)) refuse('its pickle appends to what is no list')
   for (const item of items) (target as PickleValue[]).push(item)
 }
@@ -122,8 +125,8 @@ const integer = (bytes: Buffer): number | bigint => {
 
 const global = (machine: Machine, module: string, name: string): void => push(machine, new PickleGlobal(`${module}.${name}`))
 
-const call = (machine: Machine): void => {
-  const [called, args] = popMany(machine, 2)
+const call = (machine: Machine, args: PickleValue, called: PickleValue): void => {
+  if (called instanceof PickleObject) return push(machine, called)
   if (!(called instanceof PickleGlobal) || !Array.isArray(args)) return refuse('its pickle calls what is no global')
   count(
     machine,
@@ -131,6 +134,8 @@ const call = (machine: Machine): void => {
   )
   push(machine, orRefuse(machine.globals.call(called.name, args)))
 }
+
+const pushBytes = (machine: Machine, length: number): void => push(machine, take(machine, length))
 
 /** By opcode; STOP is told apart by who runs them. */
 const opcodes: Readonly<Record<string, (machine: Machine) => void>> = {
@@ -141,6 +146,12 @@ const opcodes: Readonly<Record<string, (machine: Machine) => void>> = {
     machine.below.push(machine.stack)
     machine.stack = []
   },
+  '0': (machine) => {
+    // POP: a mark where nothing stands above it.
+    if (machine.stack.length > 0) pop(machine)
+    else popMark(machine)
+  },
+  '1': (machine) => void popMark(machine), // POP_MARK
   N: (machine) => push(machine, null),
   '\x88': (machine) => push(machine, true),
   '\x89': (machine) => push(machine, false),
@@ -152,9 +163,19 @@ const opcodes: Readonly<Record<string, (machine: Machine) => void>> = {
   X: (machine) => push(machine, take(machine, take(machine, 4).readUInt32LE()).toString('utf8')),
   '\x8c': (machine) => push(machine, take(machine, take(machine, 1)[0]!).toString('utf8')),
   '\x8d': (machine) => push(machine, take(machine, takeLength(machine)).toString('utf8')),
+  C: (machine) => pushBytes(machine, take(machine, 1)[0]!),
+  B: (machine) => pushBytes(machine, take(machine, 4).readUInt32LE()),
+  '\x8e': (machine) => pushBytes(machine, takeLength(machine)),
+  '\x96': (machine) => pushBytes(machine, takeLength(machine)), // BYTEARRAY8
   '}': (machine) => push(machine, new Map()),
   ']': (machine) => push(machine, []),
   ')': (machine) => tuple(machine, []),
+  '\x8f': (machine) => push(machine, new PickleObject('builtins.set')),
+  '\x90': (machine) => append(machine, popMark(machine)), // ADDITEMS
+  '\x91': (machine) => {
+    popMark(machine)
+    push(machine, new PickleObject('builtins.frozenset'))
+  },
   t: (machine) => tuple(machine, popMark(machine)),
   '\x85': (machine) => tuple(machine, popMany(machine, 1)),
   '\x86': (machine) => tuple(machine, popMany(machine, 2)),
@@ -174,14 +195,16 @@ const opcodes: Readonly<Record<string, (machine: Machine) => void>> = {
     if (typeof module !== 'string' || typeof name !== 'string') return refuse('its pickle names a global that is no text')
     global(machine, module, name)
   },
-  R: (machine) => call(machine),
-  '\x81': (machine) => call(machine), // NEWOBJ
-  Q: (machine) => push(machine, orRefuse(machine.globals.persistent(pop(machine)))),
-  // BUILD: a state dict's versions of its modules, which nothing here reads.
-  b: (machine) => {
+  R: (machine) => call(machine, pop(machine), pop(machine)),
+  '\x81': (machine) => call(machine, pop(machine), pop(machine)), // NEWOBJ
+  '\x92': (machine) => {
+    // NEWOBJ_EX, with arguments by name, which nothing that is called here has.
     pop(machine)
-    mapOnTop(machine)
-  }
+    call(machine, pop(machine), pop(machine))
+  },
+  Q: (machine) => push(machine, orRefuse(machine.globals.persistent(pop(machine)))),
+  // BUILD: what objects hold, and a state dict's versions of its modules; nothing here reads it.
+  b: (machine) => void pop(machine)
 }
 
 const stop = '.'.charCodeAt(0)
@@ -191,8 +214,7 @@ const run = (machine: Machine): PickleValue => {
     const code = take(machine, 1)[0]!
     if (code === stop) return pop(machine)
     const execute = opcodes[String.fromCharCode(code)]
-    if (execute === undefined)
-      return refuse(`its pickle has the opcode 0x${code.toString(16).padStart(2, '0')}, which no plain tensors need`)
+    if (execute === undefined) return refuse(`its pickle has the opcode 0x${code.toString(16).padStart(2, '0')}, which no checkpoint needs`)
     execute(machine)
   }
 }

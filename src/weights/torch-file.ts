@@ -97,24 +97,32 @@ const readZipTensors = async (
   const read = await readText(file, 'data.pkl', entries.get(pickle), maxPickleBytes)
   const dict = E.chain(readStateDict)(read)
   if (E.isLeft(dict)) return dict
-  const { tensors, nested } = dict.right
+  const { tensors, nested, others } = dict.right
   const identity = await identify(file)
   return E.map((located: ReadonlyMap<string, StoredView>): WeightFile => ({
     path,
     tensors: new Map([...located].map(([name, { view }]) => [name, { type: view.storage.type, shape: view.shape }])),
     read: (name, target) => readView(path, identity, name, located.get(name)!, target),
     metadata: {},
-    notices: nested === undefined ? [] : [nestedNotice(path, nested)]
+    notices: noticesOf(path, nested, others)
   }))(await locate(folder, entries, tensors))
 }
 
-const nestedNotice = (path: string, { key, others }: { readonly key: string; readonly others: readonly string[] }): string =>
-  `${path}: the weights are those under ${key}${others.length === 0 ? '' : `; ${others.join(', ')} ${others.length === 1 ? 'is' : 'are'} left out`}`
+/** A checkpoint may have hundreds. */
+const mostListed = 8
+
+const noticesOf = (path: string, nested: string | undefined, others: readonly string[]): readonly string[] => {
+  const more = others.length > mostListed ? [`${others.length - mostListed} more`] : []
+  const listed = [...others.slice(0, mostListed), ...more].join(', ')
+  const leftOut = others.length === 0 ? [] : [`${listed} ${others.length === 1 ? 'is' : 'are'} left out`]
+  const found = nested === undefined ? [] : [`the weights are those under ${nested}`]
+  return found.length + leftOut.length === 0 ? [] : [`${path}: ${[...found, ...leftOut].join('; ')}`]
+}
 
 /**
  * Opens a zip file of `torch.save` (PyTorch from 1.6 on), which holds a state dict of plain
- * tensors, or a checkpoint with one. Nothing in it is run: what its pickle names beside tensors is
- * refused. A tensor's elements are read when it is asked for.
+ * tensors, or a checkpoint with one. Nothing in it is run, and what it holds beside tensors is left
+ * out. A tensor's elements are read when it is asked for.
  */
 export const openTorchFile = (path: string): Outcome<WeightFile> =>
   withFile(path, (file) => withZipEntries(file, (entries) => readZipTensors(path, file, entries)))

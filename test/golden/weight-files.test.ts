@@ -97,6 +97,18 @@ test('a checkpoint of DataParallel: the weights are found, and what they were ca
   assert.equal([...saved.get('0.weight')!], values.checkpoint['0.weight'])
 })
 
+for (const file of ['training.pth', 'training-5.pth'])
+  test(`${file}: objects of Python, numpy and the trainer beside the weights are left out`, async () => {
+    const { tensors, read, notices } = await valueOf(openWeightFile(of(file)))
+    assert.equal([...tensors.keys()], Object.keys(values.checkpoint))
+    const weight = new Float32Array(6)
+    await valueOf(read('0.weight', weight))
+    assert.equal([...weight], values.checkpoint['0.weight'])
+    assert.equal(notices, [
+      `${of(file)}: the weights are those under model; args, best, scalars, seen, by_class, classes, fixed, raw, 11 more are left out`
+    ])
+  })
+
 test('a module is code, and is not run; a file from before the zip format says how to save it again', async () => {
   assert.is(
     (await failureOf(openWeightFile(of('module.pt')))).message,

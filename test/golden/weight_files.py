@@ -7,10 +7,16 @@ resnet18.pth has torchvision's ResNet-18 with 5 classes under its own names. To 
 which torch.save writes once each. values.json has the scores that it gives an image, in float64, and what stands in the other files.
 """
 
+import argparse
+import collections
+import enum
 import json
 import pathlib
+import random
 import sys
+import types
 
+import numpy
 import torch
 from safetensors.torch import save_file
 
@@ -77,6 +83,45 @@ def sundry():
     }
 
 
+class Stage(enum.Enum):
+    FINE = 1
+
+
+class History:
+    def __init__(self):
+        self.values, self.owner = numpy.arange(3.0), self
+
+
+# Of a module that no reader has, as a trainer's own classes are.
+trainer = types.ModuleType('trainer')
+trainer.Stage, trainer.History = Stage, History
+Stage.__module__ = History.__module__ = trainer.__name__
+sys.modules[trainer.__name__] = trainer
+
+
+def beside():
+    """What training scripts put beside the weights."""
+    return {
+        'args': argparse.Namespace(arch='small', output=pathlib.PurePosixPath('runs/1'), crop=torch.Size([16, 16])),
+        'best': numpy.float64(0.75),
+        'scalars': [numpy.float32(1), numpy.dtype('int64'), numpy.int64(2)],
+        'seen': collections.Counter('abca'),
+        'by_class': collections.defaultdict(list, {1: [2]}),
+        'classes': {'tumour', 'stroma'},
+        'fixed': frozenset([1, 2]),
+        'raw': b'\0\xff',
+        'buffer': bytearray(b'ab'),
+        'queue': collections.deque([1, 2], maxlen=3),
+        'stage': Stage.FINE,
+        'history': History(),
+        'types': [torch.float16, torch.device('cpu'), torch.nn.functional.relu, History],
+        'random': [random.Random(1).getstate(), numpy.random.RandomState(1).get_state()],
+        'spectrum': torch.zeros(2, dtype=torch.complex64),
+        'sparse': torch.eye(2).to_sparse(),
+        'huge': 2**80,
+    }
+
+
 if __name__ == '__main__':
     FOLDER.mkdir(parents=True, exist_ok=True)
     state = small_resnet18()
@@ -87,6 +132,9 @@ if __name__ == '__main__':
     net = torch.nn.DataParallel(torch.nn.Sequential(torch.nn.Conv2d(3, 2, 1), torch.nn.BatchNorm2d(2)))
     optimizer = torch.optim.Adam(net.parameters())
     torch.save({'epoch': 3, 'state_dict': net.state_dict(), 'optimizer': optimizer.state_dict()}, FOLDER / 'checkpoint.pth')
+    trained = {**beside(), 'model': {**net.module.state_dict(), 'classes': ('a', 'b'), 'size': torch.Size([16, 16])}}
+    torch.save(trained, FOLDER / 'training.pth')
+    torch.save(trained, FOLDER / 'training-5.pth', pickle_protocol=5)
     torch.save(net.module, FOLDER / 'module.pt')
     torch.save(net.module.state_dict(), FOLDER / 'before-zip.pth', _use_new_zipfile_serialization=False)
     values = {name: {'shape': list(value.shape), 'values': value.detach().double().flatten().tolist()} for name, value in tensors.items()}

@@ -112,7 +112,18 @@ const rejected: readonly (readonly [name: string, file: () => Buffer, sentence: 
     /: holds builtins\.eval, /
   ],
   ['an object', () => of(dict(text('a'), 'cargparse\nNamespace\n)\x81')), code],
-  ['an opcode that looks up an extension', () => of('\x80\x02\x82\x01.'), /its pickle has the opcode 0x82, which no plain tensors need$/],
+  [
+    'an object of one of its classes',
+    () => of(dict(text('model'), 'cmine\nNet\n)\x81', text('a'), tensor())),
+    /: holds mine\.Net, which is code/
+  ],
+  [
+    'tensors of a kind that is not known',
+    () => of(dict(text('a'), tensor(), text('b'), 'ctorch._utils\n_rebuild_sparse_tensor\n)R')),
+    /: holds "b", torch\._utils\._rebuild_sparse_tensor, which is code/
+  ],
+  ['a dict among tensors', () => of(dict(text('a'), tensor(), text('b'), '}')), /: holds "b", which is no tensor, among its tensors/],
+  ['an opcode that looks up an extension', () => of('\x80\x02\x82\x01.'), /its pickle has the opcode 0x82, which no checkpoint needs$/],
   ['an instance in the old way', () => of('\x80\x02(iposix\nsystem\n.'), /has the opcode 0x69/],
   ['no end', () => of('\x80\x02}'), /its pickle ends early$/],
   ['a text longer than the file', () => of('\x80\x02X\xff\xff\xff\x7fa.'), /its pickle ends early$/],
@@ -149,7 +160,7 @@ const rejected: readonly (readonly [name: string, file: () => Buffer, sentence: 
   [
     'complex numbers',
     () => ofTensor({ storage: 'torch\nComplexFloatStorage\n' }),
-    /has a storage of torch\.ComplexFloatStorage, which is not read/
+    /: holds "a", a tensor of torch\.ComplexFloatStorage, which is not read: save it as float32$/
   ],
   [
     'a tensor to be negated',
@@ -175,6 +186,11 @@ const rejected: readonly (readonly [name: string, file: () => Buffer, sentence: 
     'a pickle that is too long',
     () => of(`\x80\x02${'N'.repeat(20e6)}.`),
     /has a data\.pkl of 20000003 bytes, over the 20000000 that are read$/
+  ],
+  [
+    'an object made again and again',
+    () => of(`\x80\x02cx\ny\nq\0${'h\0)R'.repeat(1.1e6)}.`),
+    /its pickle makes over 3000000 lists, tuples and dicts/
   ],
   ['two pickles', () => of(dict(), { name: 'data.pkl', data: Buffer.from('.') }), /it has no data\.pkl, or several$/],
   ['a name twice', () => of(dict(), storage), /it has archive\/data\/0 twice\)$/],
