@@ -4,6 +4,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { PixelType, MappedPixels } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
+import { enlargeFile, enlargePixels } from './enlarge'
 import { type ImageHeader, decodeFailure, readHeader } from './image-header'
 import { levelOptions, sharpOptions } from './sharp-options'
 import { windowReader } from './image-windows'
@@ -97,9 +98,9 @@ const decodeStored = (path: string, header: ImageHeader, least: Extent2): Outcom
 
 /**
  * Decodes PNG, JPEG, TIFF or WebP with 8-bit samples: colours by their profile as sRGB, greyscale
- * made RGB, transparency dropped, and resized up (bicubic) where smaller than `least`; of more than
- * `inMemory` bytes on disk. Bands, and 16 bits, stay as they are stored, and in memory. A file that
- * is cut or damaged is a failure, never a half-grey image.
+ * made RGB, transparency dropped, and enlarged where smaller than `least`; of more than `inMemory`
+ * bytes on disk. Bands, and 16 bits, stay as they are stored, and in memory. A file that is cut or
+ * damaged is a failure, never a half-grey image.
  */
 export const decodeImage = (
   path: string,
@@ -107,50 +108,51 @@ export const decodeImage = (
   inMemory = maxBytesInMemory,
   reading: Reading = finest
 ): Outcome<DecodedImage> => {
-  const open = async (stored: ImageHeader, wanted: Extent2, sequentialRead: boolean): Promise<Sharp.Sharp> => {
-    const image = loadSharp()(path, { ...levelOptions(stored.view.level), sequentialRead })
-      .removeAlpha()
-      .toColourspace('srgb')
-    if (wanted === stored) return image
-    const size = { height: wanted.height, width: wanted.width, fit: 'fill' } as const
-    if (!stored.hasAlpha) return image.resize(size)
-    // Resizing would weigh the colours by the transparency that is dropped.
-    const { data, info } = await image.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true })
-    return loadSharp()(data, { ...sharpOptions, raw: info }).resize(size)
-  }
-  const decode = <A>(stored: ImageHeader, wanted: Extent2, to: (image: Sharp.Sharp) => Promise<A>, sequential = false): Outcome<A> =>
-    TE.tryCatch(() => open(stored, wanted, sequential).then(to), decodeFailure(path))
+  const decode = <A>({ view }: ImageHeader, to: (image: Sharp.Sharp) => Promise<A>, sequentialRead = false): Outcome<A> =>
+    TE.tryCatch(
+      async () =>
+        to(
+          loadSharp()(path, { ...levelOptions(view.level), sequentialRead })
+            .removeAlpha()
+            .toColourspace('srgb')
+        ),
+      decodeFailure(path)
+    )
   const checkChannels = ({ channels }: Sharp.OutputInfo): E.Either<Failure, void> =>
     channels === 3
       ? E.right(undefined)
       : E.left(inputFailure(`the image ${path} has ${channels} channels after conversion where 3 are wanted; store it as RGB`))
+  const decodeInMemory = (header: ImageHeader, wanted: Extent2): Outcome<Uint8Array> =>
+    pipe(
+      decode(header, decoderPixels),
+      TE.chainFirstEitherK(({ info }) => checkChannels(info)),
+      TE.map(({ data }) => ownPixels(data)),
+      TE.chain((pixels) => (wanted === header ? TE.right(pixels) : TE.fromTask(() => enlargePixels(pixels, header, wanted))))
+    )
+  const decodeOnDisk = (header: ImageHeader, wanted: Extent2): Outcome<MappedPixels> => {
+    const onDisk = <A>(extent: Extent2, use: (file: string) => Outcome<A>): Outcome<A> =>
+      withDiskSpace(`the image ${path}`, decodedBytes(extent), use)
+    const decodeTo = (file: string): Outcome<void> => TE.chainEitherK(checkChannels)(decode(header, (image) => image.toFile(file), true))
+    const enlargeTo = (file: string): Outcome<void> =>
+      onDisk(header, (stored) =>
+        TE.chain(() => TE.tryCatch(() => enlargeFile(stored, file, header, wanted), decodeFailure(path)))(decodeTo(stored))
+      )
+    return onDisk(wanted, (file) =>
+      TE.chainEitherK(() => mapPixelFile(file, decodedBytes(wanted)))(wanted === header ? decodeTo(file) : enlargeTo(file))
+    )
+  }
   const decodeColours = (header: ImageHeader): Outcome<DecodedImage> =>
     pipe(
       TE.fromEither(computeUpscaledExtent(`the image ${path}`, header, least)),
-      TE.chain((wanted) => {
-        const bytes = decodedBytes(wanted)
-        const pixels: Outcome<DecodedImage['pixels']> =
-          bytes <= inMemory
-            ? pipe(
-                decode(header, wanted, decoderPixels),
-                TE.chainFirstEitherK(({ info }) => checkChannels(info)),
-                TE.map(({ data }) => ownPixels(data))
-              )
-            : withDiskSpace(`the image ${path}`, bytes, (file) =>
-                pipe(
-                  decode(header, wanted, (image) => image.toFile(file), true),
-                  TE.chainEitherK(checkChannels),
-                  TE.chainEitherK(() => mapPixelFile(file, bytes))
-                )
-              )
-        return TE.map((decoded: DecodedImage['pixels']): DecodedImage => ({
-          pixels: decoded,
+      TE.chain((wanted) =>
+        TE.map((pixels: DecodedImage['pixels']): DecodedImage => ({
+          pixels,
           height: wanted.height,
           width: wanted.width,
           channels: 3,
           elementType: 'uint8'
-        }))(pixels)
-      })
+        }))<Failure>(decodedBytes(wanted) <= inMemory ? decodeInMemory(header, wanted) : decodeOnDisk(header, wanted))
+      )
     )
   return pipe(
     readHeader(path, reading),

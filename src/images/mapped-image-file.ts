@@ -15,7 +15,7 @@ import { removeAbandoned } from '../files/atomic-write'
 /**
  * Pixels on disk, in libvips' own format (*.v): a header, then rows of 8-bit samples as they are.
  */
-const headerBytes = 64
+export const headerBytes = 64
 
 /** The header of one sample a pixel, grey. */
 export const greyHeader = (height: number, width: number): Buffer => {

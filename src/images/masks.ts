@@ -88,6 +88,19 @@ export const openMask = (path: string): Outcome<TiledMask | undefined> =>
     TE.chain(() => openTiledMask(path))
   )
 
+/** What stands at the middle of each pixel. */
+const enlargeNearest = (pixels: Uint8Array, stored: Extent2, wanted: Extent2): Uint8Array => {
+  if (wanted.height === stored.height && wanted.width === stored.width) return pixels
+  const places = (from: number, to: number): readonly number[] =>
+    Array.from({ length: to }, (_, place) => Math.floor(((place + 0.5) * from) / to))
+  const columns = places(stored.width, wanted.width)
+  const enlarged = new Uint8Array(wanted.height * wanted.width)
+  let at = 0
+  for (const row of places(stored.height, wanted.height))
+    for (const column of columns) enlarged[at++] = pixels[row * stored.width + column]!
+  return enlarged
+}
+
 /**
  * Decodes a mask: 8-bit grey or palette PNG (fewer bits too), of which the stored values are
  * classes; resized up (nearest) as its image is.
@@ -104,13 +117,12 @@ export const decodeMask = (path: string, least: Extent2 = { height: 1, width: 1 
     ),
     TE.chain(({ png, bitDepth, stored, wanted }) =>
       TE.tryCatch(async () => {
-        const image = loadSharp()(png, sharpOptions)
-        const isWhole = wanted.height === stored.height && wanted.width === stored.width
-        const sized = isWhole ? image : image.resize({ ...wanted, fit: 'fill', kernel: 'nearest' })
-        const { data } = await sized.toColourspace('b-w').extractChannel(0).raw().toBuffer({ resolveWithObject: true })
+        const image = loadSharp()(png, sharpOptions).toColourspace('b-w').extractChannel(0)
+        const { data } = await image.raw().toBuffer({ resolveWithObject: true })
         // Decoders spread fewer bits over 0 .. 255.
         const step = 255 / (2 ** bitDepth - 1)
-        return { pixels: step === 1 ? data : data.map((value) => value / step), ...wanted }
+        const pixels = step === 1 ? data : data.map((value) => value / step)
+        return { pixels: enlargeNearest(pixels, stored, wanted), ...wanted }
       }, damagedMask(path))
     )
   )

@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/Either'
 
 /**
- * A reader of pickles (https://docs.python.org/3/library/pickletools.html) that runs nothing: what a
- * global stands for is decided by who calls it, and objects are known by their names alone. Opcodes
+ * A reader of pickles (https://docs.python.org/3/library/pickletools.html) that runs nothing: who
+ * calls it decides what a global stands for, and objects are known by their names alone. Opcodes
  * that checkpoints do not have are refused.
  */
 export type PickleValue = unknown

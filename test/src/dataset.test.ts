@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { types } from 'node:util'
@@ -9,6 +9,8 @@ import * as assert from 'uvu/assert'
 import { checkLabels } from '../../src/images/dataset'
 import { readDataset } from '../../src/commands/read-dataset'
 import { type DecodedImage, decodeImage } from '../../src/images/decode-image'
+import { enlargeFile, enlargePixels } from '../../src/images/enlarge'
+import { decodeMask } from '../../src/images/masks'
 import { failureOf, valueOf } from './outcome'
 import { imageCache } from '../../src/images/image-cache'
 import { temporaryFolder } from './temporary-folder'
@@ -135,6 +137,50 @@ test('images become RGB of 8 bits, without transparency', async () => {
 test('images smaller than the crop are enlarged in proportion', async () => {
   const image = await valueOf(decodeImage(at('tree/cats/a.png'), { height: 33, width: 7 }))
   assert.equal([image.height, image.width, bytesOf(image).length], [33, 66, 33 * 66 * 3])
+})
+
+test('what is enlarged stays where it was, and masks lie on it', async () => {
+  const rows = 20
+  const ramp = Uint8Array.from({ length: rows * rows * 3 }, (_, at) => 10 + 10 * (Math.floor(at / 3) % rows))
+  await sharp(ramp, { raw: { width: rows, height: rows, channels: 3 } })
+    .png()
+    .toFile(at('ramp.png'))
+  const classes = ramp.filter((_, place) => place % 3 === 0).map((value) => value / 10)
+  await sharp(classes, { raw: { width: rows, height: rows, channels: 1 } })
+    .toColourspace('b-w')
+    .png()
+    .toFile(at('ramp-mask.png'))
+  for (const side of [33, 40, 50]) {
+    const least = { height: side, width: side }
+    const expected = Array.from({ length: side }, (_, column) => ((column + 0.5) * rows) / side - 0.5)
+    const enlarged = bytesOf(await valueOf(decodeImage(at('ramp.png'), least)))
+    const middle = 3 * side * (side >> 1)
+    expected.forEach((place, column) => {
+      const inside = Math.min(rows - 1, Math.max(0, place))
+      assert.ok(Math.abs(enlarged[middle + 3 * column]! - 10 - 10 * inside) <= 0.51, `${side}, column ${column}`)
+    })
+    const mask = await valueOf(decodeMask(at('ramp-mask.png'), least))
+    assert.equal(
+      [...mask.pixels.subarray(0, side)],
+      expected.map((place) => 1 + Math.floor(place + 0.5))
+    )
+  }
+})
+
+test('an image is enlarged on disk as in memory', async () => {
+  const [stored, wanted] = [
+    { height: 40, width: 20 },
+    { height: 2600, width: 1300 }
+  ]
+  const pixels = Uint8Array.from({ length: 40 * 20 * 3 }, (_, index) => (index * 7919) % 251)
+  writeFileSync(at('stored.v'), Buffer.concat([Buffer.alloc(64), pixels]))
+  await enlargeFile(at('stored.v'), at('enlarged.v'), stored, wanted)
+  assert.ok(
+    readFileSync(at('enlarged.v'))
+      .subarray(64)
+      .equals(await enlargePixels(pixels, stored, wanted))
+  )
+  await valueOf(decodeImage(at('ramp.png'), { height: 50, width: 50 }, 0))
 })
 
 for (const format of ['png', 'jpeg', 'tiff', 'webp'] as const) {
