@@ -30,7 +30,7 @@ const halvedAtOnce = 32
 type Elements = Uint8Array | Float32Array
 
 /** What samples are, which says how they are stored and made smaller. */
-interface Content {
+export interface Content {
   readonly of: 'classes' | 'picture' | 'values'
   readonly samples: number
   readonly isFloat: boolean
@@ -53,7 +53,7 @@ const listLevels = ({ height, width }: Extent2): readonly Extent2[] => {
  * Rows at half the extent. Of classes, that of the pixel under the middle, as masks are read at
  * other levels; of pictures and values, the mean of four.
  */
-const halve = (pixels: Elements, rows: number, width: number, { of, samples, isFloat }: Content, half: Elements): Elements => {
+export const halve = (pixels: Elements, rows: number, width: number, { of, samples, isFloat }: Content, half: Elements): Elements => {
   const [halfRows, halfWidth] = [Math.ceil(rows / 2), Math.ceil(width / 2)]
   let to = 0
   for (let row = 0; row < halfRows; row += 1) {
