@@ -57,6 +57,12 @@ export const toPlanFile = ({ sourceGraph, graph, strategy, device, budget, plan,
   }
 }
 
+/** What to do about a plan that is of this model, and of another input than its own. */
+const inputRemedy = (graph: Graph, own: Shape | undefined, file: PlanFile): string =>
+  own === undefined || own.join() === file.input.join() || E.isLeft(checkNamedPlan(graph.nodes, undefined, file))
+    ? ''
+    : `; plan it with --input ${own.join('x')}`
+
 /**
  * The plan that a file has for a graph; `own` is the input [B, C, H, W] that its model asks for,
  * where it does. Fails with the sentence of what differs: the model, a layer, the input, or, where
@@ -67,7 +73,7 @@ export const checkPlanFile = (graph: Graph, own: Shape | undefined, file: PlanFi
     file.model === graph.model
       ? checkNamedPlan(graph.nodes, own, file)
       : E.left(`model: the model is ${graph.model}, the plan for ${file.model}`),
-    E.mapLeft((mistake) => inputError(`${mistake}.`)),
+    E.mapLeft((mistake) => inputError(`${mistake}${inputRemedy(graph, own, file)}.`)),
     E.filterOrElse(
       () => graphHash(graph) === file.graph || earlierGraphHash(graph) === file.graph,
       () => inputError(`the layers of ${graph.model} have other names than when the plan was made; plan it anew.`)

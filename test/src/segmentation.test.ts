@@ -390,7 +390,10 @@ test('predict runs a plan: of an evaluation, or of the training at the same size
   const { message } = await failureOf(
     predict({ ...common, ...image, image: at('other-size.png'), plan: at('evaluation.json'), out: at('x.png') })
   )
-  assert.match(message, /^the plan .*evaluation\.json: input: the model takes 1x3x50x60, the plan is for 1x3x40x32/)
+  assert.match(
+    message,
+    /^the plan .*evaluation\.json: input: the model takes 1x3x50x60, the plan is for 1x3x40x32; plan it with --input 1x3x50x60\.$/
+  )
   const typed = await failureOf(plan({ ...made, model: 'unet', out: at('evaluation.plan.ts') }))
   assert.match(typed.message, /evaluation\.plan\.ts: .* write the plan of an evaluation to a \*\.json file$/)
 })
