@@ -19,6 +19,10 @@ const kinds: readonly Kind[] = [
   [(header) => unnamedPages(header) > 0 && header.hasPlanes !== true, () => 'several pages or frames, of which the first is read'],
   [(header) => unnamedPages(header) > 0 && header.hasPlanes === true, () => 'several depths or times, of which the first is read'],
   [({ hasAlpha }) => hasAlpha, () => 'a channel beside the colours, such as transparency, which is dropped'],
+  [
+    ({ levels }) => levels.some(({ ignoresProfile }) => ignoresProfile),
+    () => 'a colour profile of some levels alone, which is not applied'
+  ],
   [({ orientation }) => orientation !== 1, () => 'an orientation tag, which is not applied']
 ]
 

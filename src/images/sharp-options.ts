@@ -13,9 +13,12 @@ export const sharpOptions = { limitInputPixels: false, limitInputChannels: false
  */
 export const tiledOptions = { ...sharpOptions, failOn: 'warning' } as const satisfies Sharp.SharpOptions
 
+type LevelPlace = Pick<ImageLevel, 'page' | 'subDirectory' | 'tile' | 'ignoresProfile'>
+
 /** How the decoder is told to read a level; the first page is what it reads untold. */
-export const levelOptions = ({ page, subDirectory, tile }: Pick<ImageLevel, 'page' | 'subDirectory' | 'tile'>): Sharp.SharpOptions => ({
+export const levelOptions = ({ page, subDirectory, tile, ignoresProfile = false }: LevelPlace): Sharp.SharpOptions => ({
   ...(tile === undefined ? sharpOptions : tiledOptions),
+  ...(ignoresProfile && { ignoreIcc: true }),
   ...(page === 0 ? {} : { page }),
   ...(subDirectory === undefined ? {} : { tiff: { subifd: subDirectory } })
 })

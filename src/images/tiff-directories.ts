@@ -33,6 +33,7 @@ const tags = {
 
 /** Tags of lists of where strips or tiles lie, of which only that they are there counts. */
 const placeTags: readonly number[] = [273, 324]
+const profileTag = 34675
 
 /** One image of a TIFF, as its directory tells. */
 export interface TiffDirectory {
@@ -67,6 +68,8 @@ export interface TiffDirectory {
   readonly tile?: { readonly height: number; readonly width: number }
   /** Whether it says where its tiles or strips lie. */
   readonly hasPlaces: boolean
+  /** Whether a colour profile says how its colours look. */
+  readonly hasProfile: boolean
   readonly description: string
   /** Whether it is an NDPI, which only looks like a TIFF. */
   readonly isHamamatsu: boolean
@@ -128,7 +131,7 @@ const entriesAt = async (file: FileHandle, position: number, numbers: Numbers): 
   const fields = new Map<number, Field>()
   for (let at = 0; at < length; at += entryBytes) {
     const [tag, type] = [numberAt(body, at, 2, numbers), numberAt(body, at + 2, 2, numbers)]
-    if (placeTags.includes(tag)) fields.set(tag, { type, bytes: Buffer.alloc(0) })
+    if (placeTags.includes(tag) || tag === profileTag) fields.set(tag, { type, bytes: Buffer.alloc(0) })
     const each = typeBytes[type]
     if (each === undefined || !wanted.has(tag)) continue
     const bytes = each * numberAt(body, at + 4, offsetBytes, numbers)
@@ -200,6 +203,7 @@ const makeDirectory = (
     sampleFormats: list(tags.sampleFormat) ?? [1],
     ...(tileWidth === undefined || tileHeight === undefined ? {} : { tile: { height: tileHeight, width: tileWidth } }),
     hasPlaces: placeTags.some((tag) => fields.has(tag)),
+    hasProfile: fields.has(profileTag),
     description: text(tags.description) ?? '',
     isHamamatsu: fields.has(tags.hamamatsu),
     ...(number(tags.resolutionUnit) === centimetres && perUnit !== undefined && perUnit > 0 && perUnit < Infinity

@@ -6,6 +6,8 @@ export interface ImageLevel {
   readonly width: number
   /** Absent where it is stored otherwise, and so read whole. */
   readonly tile?: { readonly height: number; readonly width: number }
+  /** Whether a colour profile is not heeded, since other levels have none. */
+  readonly ignoresProfile?: boolean
   /** Where it lies in its file. */
   readonly page: number
   readonly subDirectory?: number
@@ -51,7 +53,9 @@ export const tiffLevels = (directories: readonly TiffDirectory[]): readonly Imag
   const smaller = directories
     .filter((one) => (one.page === 0) === (one.subDirectory !== undefined) && isReducedFrom(whole, one))
     .sort((one, other) => other.width - one.width)
-  return [toLevel(whole), ...smaller.filter(({ width }, index) => index === 0 || width < smaller[index - 1]!.width).map(toLevel)]
+  const levels = [whole, ...smaller.filter(({ width }, index) => index === 0 || width < smaller[index - 1]!.width)]
+  const [isProfiled, isOnEach] = [levels.some(({ hasProfile }) => hasProfile), levels.every(({ hasProfile }) => hasProfile)]
+  return levels.map((level): ImageLevel => ({ ...toLevel(level), ...(isProfiled && !isOnEach && { ignoresProfile: true }) }))
 }
 
 /**

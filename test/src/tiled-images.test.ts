@@ -72,6 +72,34 @@ for (const name of ['pages.tif', 'big.tif', 'below.tif', 'big-below.tif'])
     assert.match(message, /^the image .*tif is stored in 3 levels, 0 to 2, so there is no level 3: give another --level$/)
   })
 
+test('a colour profile that the finest level alone has changes the colours of no level', async () => {
+  const colour = (height: number, width: number): Buffer => Buffer.alloc(height * width * 3, Buffer.from([200, 60, 90]))
+  const { data } = await sharp(colour(1, 1), { raw: { height: 1, width: 1, channels: 3 } })
+    .withIccProfile('p3')
+    .tiff()
+    .toBuffer({ resolveWithObject: true })
+  const { icc } = await sharp(data).metadata()
+  const [whole, half] = [level(200, 120), level(100, 60)].map(({ height, width }) => ({ height, width, pixels: colour(height, width) }))
+  const profile: Field = [34675, 7, [...icc!]]
+  for (const [name, profiled] of [
+    ['one-profile.tif', [{ ...whole!, tags: [profile] }, half!]],
+    ['two-profiles.tif', [whole!, half!].map((one) => ({ ...one, tags: [profile] }))]
+  ] as const) {
+    writeTiledTiff(at(name), profiled, rgb)
+    const colours = []
+    for (const index of [0, 1]) {
+      const { header, read } = await valueOf(openImage(at(name), { level: index }))
+      colours.push([...(await valueOf(read!({ top: 0, left: 0, height: 1, width: 1 })))])
+      assert.equal(
+        imageNotices([{ path: name, header }]),
+        name === 'one-profile.tif' ? [`the image ${name} has a colour profile of some levels alone, which is not applied`] : []
+      )
+    }
+    assert.equal(colours[0], colours[1])
+    assert.is(colours[0]!.join() === '200,60,90', name === 'one-profile.tif')
+  }
+})
+
 test('thumbnails, labels, and pages of the same size or of other channels are no levels', async () => {
   const grey = { ...level(50, 30, 1), channels: 1 }
   const others = [level(200, 120), { ...level(50, 30), isStrip: true as const }, level(40, 40), grey, level(100, 60)]

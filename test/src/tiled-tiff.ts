@@ -39,12 +39,12 @@ export interface TiledTiffOptions {
   readonly compress?: (tile: Buffer) => Buffer
 }
 
-export type Field = readonly [tag: number, type: 2 | 3 | 4 | 5 | 12 | 13 | 16 | 18, values: readonly number[]]
+export type Field = readonly [tag: number, type: 2 | 3 | 4 | 5 | 7 | 12 | 13 | 16 | 18, values: readonly number[]]
 
 /** GDAL's tag of the value of what holds nothing. */
 export const noDataTag = (value: string): Field => [42113, 2, [...Buffer.from(`${value}\0`)]]
 
-const bytesOfType = { 2: 1, 3: 2, 4: 4, 5: 8, 12: 8, 13: 4, 16: 8, 18: 8 } as const
+const bytesOfType = { 2: 1, 3: 2, 4: 4, 5: 8, 7: 1, 12: 8, 13: 4, 16: 8, 18: 8 } as const
 
 /** A tile at the edge is filled up with its last row and column. */
 const tileOf = ({ height, width, pixels }: TiledLevel, pixelBytes: number, tile: number, top: number, left: number): Buffer => {
@@ -61,7 +61,7 @@ const valuesOf = (type: Field[1], values: readonly number[]): Buffer => {
   const bytes = Buffer.alloc(values.length * bytesOfType[type])
   values.forEach((value, index) => {
     const at = index * bytesOfType[type]
-    if (type === 2) bytes.writeUInt8(value, at)
+    if (type === 2 || type === 7) bytes.writeUInt8(value, at)
     else if (type === 3) bytes.writeUInt16LE(value, at)
     else if (type === 4 || type === 13) bytes.writeUInt32LE(value, at)
     else if (type === 5) {
