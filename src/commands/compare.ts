@@ -146,10 +146,9 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
       ),
       TE.bind('rows', ({ built: { graph }, request, decide }) => {
         const plainBytes = plainPeakBytes(graph, request)
+        const bytes = new Set(budgets.map((size) => bytesOfSize(size, plainBytes)))
         return compareRows(
-          strategies.flatMap((strategy) =>
-            budgets.map((size) => () => compareRow(decide, strategy, bytesOfSize(size, plainBytes), maxBytes(request)))
-          ),
+          strategies.flatMap((strategy) => [...bytes].map((budget) => () => compareRow(decide, strategy, budget, maxBytes(request)))),
           options.signal
         )
       }),

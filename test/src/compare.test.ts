@@ -41,6 +41,17 @@ test('every row is what its strategy plans within its budget', async () => {
   assert.ok(fits.length > 0 && fits.length < rows.length)
 })
 
+test('a budget that is given twice, in bytes or as a share, is planned once', async () => {
+  const options = { model: small, device: 'reference', strategies: ['plain', 'sft'] } as const
+  const { rows } = await valueOf(compare({ ...options, budgets: ['70%', '100%', '70%'] }))
+  const [share] = rows
+  assert.equal(
+    rows.map(({ strategy }) => strategy),
+    ['plain', 'plain', 'sft', 'sft']
+  )
+  assert.is((await valueOf(compare({ ...options, budgets: ['70%', share!.budgetBytes] }))).rows.length, 2)
+})
+
 test('a described device has no more than its memory, whatever the budget, and a budget over it spoils no other row', async () => {
   const file = JSON.parse(readFileSync(join(root, 'devices', 'v100-16gb.json'), 'utf8'))
   const options = { model: small, strategies: ['plain', 'chen'], device: file } as const
