@@ -9,6 +9,7 @@ import { outliveModules } from './modules/outlive-modules'
 import { launchedRank } from './ranks/launcher'
 import { type CommandName, commandTable, researchTable } from './option-tables/command-table'
 import { alternatives } from './text/alternatives'
+import { jsonPieces } from './text/json-pieces'
 import { printableLines } from './text/printable'
 
 const fail = (json: boolean, failure: Failure): void => {
@@ -19,6 +20,15 @@ const fail = (json: boolean, failure: Failure): void => {
   if (failure.thrown instanceof Error) process.stderr.write(`${failure.thrown.stack}\n`)
   // Not even nothing, where writing is what failed.
   if (output !== '') process.stdout.write(output)
+}
+
+/** Writes a line, until nobody reads it any more. */
+const print = (pieces: Iterable<string>): void => {
+  for (const piece of pieces) {
+    if (process.stdout.errored !== null) return
+    process.stdout.write(piece)
+  }
+  process.stdout.write('\n')
 }
 
 /** Lets what happened meanwhile be heard where the addon, which listens by itself, is not built. */
@@ -38,8 +48,7 @@ const answer: Run = async (name, options, words) => {
   await listen()
   interruption().beginOutput()
   if (E.isLeft(outcome)) fail(json, outcome.left)
-  else if (outcome.right.isSilent !== true)
-    process.stdout.write(`${json ? JSON.stringify(outcome.right.json) : printableLines(outcome.right.text)}\n`)
+  else if (outcome.right.isSilent !== true) print(json ? jsonPieces(outcome.right.json) : [printableLines(outcome.right.text)])
   interruption().finish()
 }
 
