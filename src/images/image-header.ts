@@ -50,6 +50,9 @@ const noReason = 'Unknown error'
 /** What libtiff says where a tile or strip has no place in its file. */
 const noBytes = /Invalid (?:tile|strip) byte count/
 
+/** What writes a sparse file anew with zeros where it had left something out. */
+const storedWhole = 'gdal_translate -co TILED=YES OLD.tif NEW.tif'
+
 /** Why a file cannot be read, without its name; libtiff tells places that it has not. */
 export const fileReason = (path: string, thrown: unknown): string => {
   const reason = errorReason(thrown)
@@ -62,6 +65,10 @@ export const fileReason = (path: string, thrown: unknown): string => {
     .replace(new RegExp(named, 'g'), 'the file')
     .replace(' at row 4294967295, col 4294967295', '')
 }
+
+/** What to do about pixels that cannot be decoded, `there` or anywhere. */
+export const decodeRemedy = (thrown: unknown, there = ''): string =>
+  noBytes.test(errorReason(thrown)) ? `store it whole, by ${storedWhole}` : `it is cut or damaged${there}, so store it anew`
 
 /** Whether a file was taken away since it was opened. */
 export const isGone = (thrown: unknown): boolean => /is missing|no such file/.test(errorReason(thrown))
@@ -77,7 +84,7 @@ export const decodeFailure =
   (path: string) =>
   (thrown: unknown): Failure => {
     const failure = readFailure(path)(thrown)
-    return isGone(thrown) ? failure : inputFailure(`${failure.message}; it is cut or damaged, so store it anew or leave it out`)
+    return isGone(thrown) ? failure : inputFailure(`${failure.message}; ${decodeRemedy(thrown)} or leave it out`)
   }
 
 interface Start {

@@ -2,7 +2,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type ImageWindow, type ReadPixels, freePixels } from '../../native'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type ImageHeader, fileReason, isGone, readFailure } from './image-header'
+import { type ImageHeader, decodeRemedy, fileReason, isGone, readFailure } from './image-header'
 import { namingTile, wholeTiles } from './bad-tile'
 import { keepingTiles } from './decoded-tiles'
 import { levelOptions } from './sharp-options'
@@ -41,7 +41,7 @@ const windowFailure =
     const { top, left, height, width } = wholeTiles(window, level.tile!, level)
     const where = `rows ${spanText(top, height)}, columns ${spanText(left, width)}`
     return inputFailure(
-      `the image ${path} cannot be read at ${where}${ofLevel}: ${fileReason(path, thrown)}; it is cut or damaged there, so store it anew or leave it out`
+      `the image ${path} cannot be read at ${where}${ofLevel}: ${fileReason(path, thrown)}; ${decodeRemedy(thrown, ' there')} or leave it out`
     )
   }
 

@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { ImageWindow } from '../../native'
 import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
-import { fileReason } from './image-header'
+import { decodeRemedy, fileReason } from './image-header'
 import { tiledOptions } from './sharp-options'
 import { loadSharp } from './load-sharp'
 import { decoderPixels } from './raw-pixels'
@@ -42,7 +42,7 @@ export const damagedMask =
   (path: string) =>
   (thrown: unknown): Failure =>
     inputFailure(
-      `the mask ${path} cannot be read: ${fileReason(path, thrown)}; it is cut or damaged: store it anew, or leave its row out, as --skip-bad does`
+      `the mask ${path} cannot be read: ${fileReason(path, thrown)}; ${decodeRemedy(thrown)}, or leave its row out, as --skip-bad does`
     )
 
 /** Nothing where the file is no TIFF. */
