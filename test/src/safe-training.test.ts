@@ -39,6 +39,8 @@ import {
 } from '../../src'
 import { conv2d, model } from '../../dsl'
 import { openTensorFile } from '../../src/weights/safetensors'
+import { type FileLock, lockFile, unlockFile } from '../../native'
+import { must } from '../must'
 import { compiledCommand } from './compiled-command'
 import { runScript } from './command-line'
 import { writeImages, writeMasks } from './example-images'
@@ -349,6 +351,23 @@ const weightsAfter = async (steps: number, more: Partial<TrainOptions> = {}) => 
   await valueOf(train(options({ ...more, steps, save: at('expected') })))
   return weightsOf(at('expected'))
 }
+
+test('a lock whose file somebody removed leaves that of another alone', () => {
+  const path = at('removed.lock')
+  const take = (owner: string): FileLock => {
+    const answer = must(lockFile(path, owner))
+    assert.ok(answer !== 'held' && answer !== 'unsupported')
+    return answer
+  }
+  const first = take('first')
+  rmSync(path)
+  const second = take('second')
+  unlockFile(first)
+  assert.is(must(lockFile(path, 'third')), 'held')
+  assert.is(readFileSync(path, 'utf8'), 'second')
+  unlockFile(second)
+  assert.not(existsSync(path))
+})
 
 test('a cut image that is met late costs nothing that was learnt before', async () => {
   await writeImages(at('late'), 4)

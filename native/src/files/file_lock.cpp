@@ -42,8 +42,7 @@ FileLock::Taken FileLock::take(const std::string& path, const std::string& owner
 
 bool FileLock::stillNamed() const {
   struct stat held {}, named {};
-  if (fstat(descriptor_, &held) != 0) fail(path_);
-  return stat(path_.c_str(), &named) == 0 && held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+  return fstat(descriptor_, &held) == 0 && stat(path_.c_str(), &named) == 0 && held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
 void FileLock::write(const std::string& text) const {
@@ -53,7 +52,8 @@ void FileLock::write(const std::string& text) const {
 
 FileLock::~FileLock() {
   // Removed before it is given back: whoever opened it meanwhile sees that it has lost its name.
-  if (removes_) unlink(path_.c_str());
+  // Where somebody removed it before, another's lock may have the name.
+  if (removes_ && stillNamed()) unlink(path_.c_str());
   close(descriptor_);
 }
 
