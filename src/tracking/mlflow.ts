@@ -17,7 +17,19 @@ const experimentAnswer = t.type({ experiment: t.type({ experiment_id: t.string }
 const createdAnswer = t.type({ experiment_id: t.string })
 const runAnswer = t.type({ run: t.type({ info: t.type({ run_id: t.string }) }) })
 
-type Call = <A>(path: string, codec: t.Type<A>, body?: object) => Outcome<A>
+interface Answer {
+  /** What was asked. */
+  readonly call: string
+  readonly status: number
+  readonly text: string
+}
+
+interface Client {
+  /** Fails where nothing is answered. */
+  readonly ask: (path: string, body?: object) => Outcome<Answer>
+  readonly decode: <A>(codec: t.Type<A>) => (answer: Answer) => E.Either<Failure, A>
+  readonly call: <A>(path: string, codec: t.Type<A>, body?: object) => Outcome<A>
+}
 
 /** A server, and what its calls carry to be let in. */
 interface Server {
@@ -39,43 +51,51 @@ const parseServer = (given: string): Server => {
 
 const remedy = 'give the address of a server that answers'
 
+const nameOf = (path: string): string => path.replace(/\?.*/, '')
+
 /** Why a call has no answer. */
-const unansweredReason = (path: string, thrown: unknown): string => {
+const unansweredReason = (call: string, thrown: unknown): string => {
   if (!(thrown instanceof Error)) return errorReason(thrown)
-  if (thrown.name === 'TimeoutError') return `${path} was not answered within ${patienceMilliseconds / 1000} seconds; ${remedy}`
+  if (thrown.name === 'TimeoutError') return `${call} was not answered within ${patienceMilliseconds / 1000} seconds; ${remedy}`
   return thrown.cause instanceof Error ? `${errorReason(thrown.cause)}; ${remedy}` : errorReason(thrown)
 }
 
-/** Calls of MLflow's REST interface, version 2.0; each answer is decoded. */
-const makeCall = ({ url, headers }: Server): Call => {
+/** What MLflow's REST interface, version 2.0, is asked at a server. */
+const makeClient = ({ url, headers }: Server): Client => {
   const failed = (reason: string): Failure => inputFailure(`--mlflow ${url}: ${reason}`)
-  return (path, codec, body) =>
-    pipe(
-      TE.tryCatch(
-        async () => {
-          const answer = await fetch(`${url}/api/2.0/mlflow/${path}`, {
-            signal: AbortSignal.timeout(patienceMilliseconds),
-            ...(body === undefined
-              ? { headers }
-              : { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) })
-          })
-          const text = await answer.text()
-          if (answer.status === 401 || answer.status === 403)
-            throw new Error(
-              `${path} was refused with status ${answer.status}: set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN`
-            )
-          if (!answer.ok) throw new Error(`${path} was answered with status ${answer.status}: ${text.slice(0, 200)}`)
-          return JSON.parse(text === '' ? '{}' : text) as unknown
-        },
-        (thrown) => failed(unansweredReason(path, thrown))
-      ),
-      TE.chainEitherK((answer) =>
-        pipe(
-          codec.decode(answer),
-          E.mapLeft(() => failed(`${path} was answered with something else than MLflow answers`))
-        )
-      )
+  const ask: Client['ask'] = (path, body) =>
+    TE.tryCatch(
+      async () => {
+        const answer = await fetch(`${url}/api/2.0/mlflow/${path}`, {
+          signal: AbortSignal.timeout(patienceMilliseconds),
+          ...(body === undefined
+            ? { headers }
+            : { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) })
+        })
+        return { call: nameOf(path), status: answer.status, text: await answer.text() }
+      },
+      (thrown) => failed(unansweredReason(nameOf(path), thrown))
     )
+  const decode: Client['decode'] =
+    (codec) =>
+    ({ call, status, text }) => {
+      if (status === 401 || status === 403)
+        return E.left(
+          failed(
+            `${call} was refused with status ${status}: set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN`
+          )
+        )
+      if (status < 200 || status > 299) return E.left(failed(`${call} was answered with status ${status}: ${text.slice(0, 200)}`))
+      return pipe(
+        E.tryCatch(
+          () => JSON.parse(text === '' ? '{}' : text) as unknown,
+          () => undefined
+        ),
+        E.chainW(codec.decode),
+        E.mapLeft(() => failed(`${call} was answered with something else than MLflow answers; ${remedy}`))
+      )
+    }
+  return { ask, decode, call: (path, codec, body) => TE.chainEitherK(decode(codec))(ask(path, body)) }
 }
 
 const statuses: Readonly<Record<Ending, string>> = { finished: 'FINISHED', failed: 'FAILED', interrupted: 'KILLED' }
@@ -91,7 +111,7 @@ interface Metric {
 }
 
 /** Sends what has gathered, one call at a time and without being waited for. */
-const createSender = (call: Call, runId: string, notify: (sentence: string) => void) => {
+const createSender = ({ call }: Client, runId: string, notify: (sentence: string) => void) => {
   let waiting: Metric[] = []
   let sending: Promise<void> | undefined
   let hasFailed = false
@@ -113,37 +133,44 @@ const createSender = (call: Call, runId: string, notify: (sentence: string) => v
       waiting.push(...scalars.flatMap(({ tag, value }) => (Number.isFinite(value) ? [{ key: tag, value, timestamp, step }] : [])))
       if (waiting.length > 0) sending ??= send()
     },
-    flush: async (): Promise<void> => {
+    /** Whether all of it has arrived. */
+    flush: async (): Promise<boolean> => {
       await sending
       await send()
+      return !hasFailed
     }
   }
 }
 
-const findOrCreateExperiment = (call: Call): Outcome<string> =>
+const absent = 404
+
+const findOrCreateExperiment = ({ ask, decode, call }: Client): Outcome<string> =>
   pipe(
-    call(`experiments/get-by-name?experiment_name=${experimentName}`, experimentAnswer),
-    TE.map(({ experiment }) => experiment.experiment_id),
-    // It is not there yet; where the server is not, this says so too.
-    TE.orElse(() =>
-      pipe(
-        call('experiments/create', createdAnswer, { name: experimentName }),
-        TE.map(({ experiment_id: id }) => id)
-      )
+    ask(`experiments/get-by-name?experiment_name=${experimentName}`),
+    TE.chain((answer) =>
+      answer.status === absent
+        ? TE.map(({ experiment_id: id }: t.TypeOf<typeof createdAnswer>) => id)(
+            call('experiments/create', createdAnswer, { name: experimentName })
+          )
+        : pipe(
+            TE.fromEither(decode(experimentAnswer)(answer)),
+            TE.map(({ experiment }) => experiment.experiment_id)
+          )
     )
   )
 
 /** Fails where no server answers as MLflow does; makes the experiment `tilefold` where it lacks. */
-export const checkMlflow = (url: string): Outcome<unknown> => findOrCreateExperiment(makeCall(parseServer(url)))
+export const checkMlflow = (url: string): Outcome<unknown> => findOrCreateExperiment(makeClient(parseServer(url)))
 
 /**
  * Begins a run of the experiment `tilefold` on an MLflow server, with the hyper-parameters. Fails
  * where the server does not answer; if it fails later, that is said once, and the training goes on.
  */
 export const openMlflow = (url: string, { graph, hyperParameters }: TrackedRun, notify: (sentence: string) => void): Outcome<Tracker> => {
-  const call = makeCall(parseServer(url))
+  const client = makeClient(parseServer(url))
+  const { call } = client
   return pipe(
-    findOrCreateExperiment(call),
+    findOrCreateExperiment(client),
     TE.chain((id) => call('runs/create', runAnswer, { experiment_id: id, run_name: graph.model, start_time: Date.now() })),
     TE.map(({ run }) => run.info.run_id),
     TE.chainFirst((runId) => {
@@ -153,14 +180,14 @@ export const openMlflow = (url: string, { graph, hyperParameters }: TrackedRun, 
       )
     }),
     TE.map((runId): Tracker => {
-      const sender = createSender(call, runId, notify)
+      const sender = createSender(client, runId, notify)
       return {
         step: (report) => TE.fromIO(() => sender.add(report.step + 1, scalarsOfStep(report))),
         validation: (validation) => TE.fromIO(() => sender.add(validation.step, scalarsOfValidation(validation))),
         close: async (ending) => {
-          await sender.flush()
+          const isHeard = await sender.flush()
           const ended = await call('runs/update', t.unknown, { run_id: runId, status: statuses[ending], end_time: Date.now() })()
-          if (E.isLeft(ended)) notify(ended.left.message)
+          if (isHeard && E.isLeft(ended)) notify(ended.left.message)
         }
       }
     })

@@ -260,21 +260,33 @@ test('a server that is not there is refused at once; one that fails later is tol
   assert.match(failure.message, /^--mlflow http:\/\/127\.0\.0\.1:9: /)
   assert.not(isPlanned)
   let batches = 0
-  const { url, close } = await mlflowServer((path) => path === 'runs/log-batch' && (batches += 1) > 1)
+  const isLate = (path: string): boolean => path === 'runs/update' || (path === 'runs/log-batch' && (batches += 1) > 1)
+  const { url, close } = await mlflowServer(isLate)
   const notices: string[] = []
   const { steps } = await valueOf(train({ ...training(), mlflow: url, onNotice: (sentence) => notices.push(sentence) }))
   close()
   assert.is(steps, 4)
-  assert.is(notices.filter((sentence) => sentence.includes('MLflow is told no more')).length, 1)
+  const told = notices.filter((sentence) => sentence.includes('--mlflow'))
+  assert.equal([told.length, told[0]!.includes('MLflow is told no more')], [1, true])
 })
 
 test('a server that takes too long is named with what it was asked, and for how long', async () => {
   const { fetch } = globalThis
-  globalThis.fetch = () => Promise.reject(new DOMException('The operation was aborted due to timeout', 'TimeoutError'))
+  let asked = 0
+  globalThis.fetch = () => {
+    asked += 1
+    return Promise.reject(new DOMException('The operation was aborted due to timeout', 'TimeoutError'))
+  }
   try {
     assert.is(
       (await failureOf(train({ ...training(), mlflow: 'http://127.0.0.1:9' }))).message,
-      '--mlflow http://127.0.0.1:9: experiments/create was not answered within 10 seconds; give the address of a server that answers'
+      '--mlflow http://127.0.0.1:9: experiments/get-by-name was not answered within 10 seconds; give the address of a server that answers'
+    )
+    assert.is(asked, 1)
+    globalThis.fetch = () => Promise.resolve(new Response('<!DOCTYPE html>'))
+    assert.match(
+      (await failureOf(train({ ...training(), mlflow: 'http://127.0.0.1:9' }))).message,
+      /was answered with something else than MLflow answers; give the address of a server that answers$/
     )
   } finally {
     globalThis.fetch = fetch
