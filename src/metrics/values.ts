@@ -22,7 +22,9 @@ export const measureValues = ({ predicted, targets, count }: PredictedValues): O
     ]).filter(([target]) => !Number.isNaN(target))
     const sumOf = (of: (target: number, prediction: number) => number): number => pairs.reduce((sum, pair) => sum + of(...pair), 0)
     const mean = sumOf((target) => target) / pairs.length
-    const spread = sumOf((target) => (target - mean) ** 2)
+    // Of targets that are all one the mean may differ from them by a rounding.
+    const isOne = pairs.every(([target]) => target === pairs[0]![0])
+    const spread = isOne ? 0 : sumOf((target) => (target - mean) ** 2)
     return {
       mae: pairs.length === 0 ? null : sumOf((target, prediction) => Math.abs(target - prediction)) / pairs.length,
       r2: spread > 0 ? 1 - sumOf((target, prediction) => (target - prediction) ** 2) / spread : null

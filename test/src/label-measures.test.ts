@@ -57,6 +57,10 @@ test('a value that is not known does not count, and the mean of all targets has 
   assert.equal([found.mae, found.r2], [1, 0])
 })
 
+test('targets that are all one have no R², whatever their mean is rounded to', () => {
+  assert.is(measureValues({ predicted: Float64Array.of(1, 2, 3), targets: [0.1, 0.1, 0.1], count: 1 }).r2, null)
+})
+
 const side = 16
 const sets = [
   [1, 0],
