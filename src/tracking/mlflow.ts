@@ -38,11 +38,21 @@ interface Server {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** Text of a URL as it is meant; as it stands where it has a % by itself. */
+const decodePart = (part: string): string =>
+  pipe(
+    E.tryCatch(
+      () => decodeURIComponent(part),
+      () => part
+    ),
+    E.toUnion
+  )
+
 /** Credentials of the URL, or of the variables that MLflow's own clients read. */
 const parseServer = (given: string): Server => {
   const { MLFLOW_TRACKING_TOKEN: token, MLFLOW_TRACKING_USERNAME: user = '', MLFLOW_TRACKING_PASSWORD: password = '' } = process.env
   const url = new URL(given)
-  const [name, secret] = url.username === '' ? [user, password] : [url.username, url.password].map((part) => decodeURIComponent(part))
+  const [name, secret] = url.username === '' ? [user, password] : [decodePart(url.username), decodePart(url.password)]
   url.username = url.password = ''
   const basic = `Basic ${Buffer.from(`${name}:${secret}`).toString('base64')}`
   const authorization = name !== '' ? basic : token ? `Bearer ${token}` : undefined

@@ -247,6 +247,7 @@ test('a server that asks who is there is told what its own clients would tell', 
   const basic = `Basic ${Buffer.from('ann:s/cret').toString('base64')}`
   assert.is(await told(url), undefined)
   assert.is(await told(url.replace('//', '//ann:s%2Fcret@')), basic)
+  assert.is(await told(url.replace('//', '//ann:50%@')), `Basic ${Buffer.from('ann:50%').toString('base64')}`)
   assert.is(await told(url, { MLFLOW_TRACKING_USERNAME: 'ann', MLFLOW_TRACKING_PASSWORD: 's/cret' }), basic)
   assert.is(await told(url, { MLFLOW_TRACKING_TOKEN: 'abc' }), 'Bearer abc')
   close()
