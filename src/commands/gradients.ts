@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import type { Model } from '../../dsl'
 import { type Objective, type Source, isTrainable } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../files/atomic-write'
@@ -12,7 +13,7 @@ import type { DecodedOptions } from '../options/option'
 import { checkAddonToRun } from '../plans/check-addon'
 import { type Planned, planNetwork } from '../plans/plan-network'
 import { prepareGraph } from '../plans/prepare-graph'
-import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
+import { resolveSetupWithoutInput, requireLocalDevice, withFormula } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-files'
 import { pickWatching } from '../plans/watching'
@@ -36,15 +37,22 @@ export interface GradientsReport {
 const objective: Objective = { kind: 'gradients' }
 const source: Source = { kind: 'float' }
 
-/** The setup at the batch's own shape, with which an input that was asked for must agree. */
-const setupFor = (setup: RunnableSetup, file: TensorFile): E.Either<Failure, RunnableSetup> =>
+/**
+ * The setup at the batch's own shape, with which an input that was asked for must agree, and a loss
+ * that fits it.
+ */
+const setupFor = (
+  options: DecodedOptions<typeof gradientsOptions>,
+  setup: RunnableSetup,
+  file: TensorFile
+): E.Either<Failure, RunnableSetup> =>
   pipe(
     batchShape(file, 'input'),
     E.filterOrElse(
       (shape) => setup.input === undefined || setup.input.join() === shape.join(),
       (shape) => inputFailure(`${file.path}: input is ${shape.join('x')} but --input says ${setup.input?.join('x')}`)
     ),
-    E.map((input) => ({ ...setup, input }))
+    E.chain((input) => E.map((model: Model) => ({ ...setup, model, input }))(withFormula(options, setup.model, input)))
   )
 
 /** The running statistics as a training step leaves them. */
@@ -95,7 +103,7 @@ const gradientsFromFile = (options: DecodedOptions<typeof gradientsOptions>): Ou
     TE.chainFirst(() => checkWrittenKind({ name: '--out', path: out }, tensors)),
     TE.chainFirst(() => checkWritable(out)),
     TE.bind('file', () => openTensorFile(batch)),
-    TE.bind('setup', ({ asked, file }) => TE.fromEither(setupFor(asked, file))),
+    TE.bind('setup', ({ asked, file }) => TE.fromEither(setupFor(options, asked, file))),
     TE.bind('built', ({ setup }) => prepareGraph(setup, objective, source, options)),
     TE.bind('planned', ({ built }) => TE.fromEither(planNetwork(built, pickWatching(options)))),
     tap(({ planned }) => onPlan?.(planned)),

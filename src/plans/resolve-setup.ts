@@ -105,8 +105,8 @@ const loadParts = (options: SetupChoices, knownClasses?: number): Outcome<Parts>
 const resolveDevice = (device: SetupChoices['device']): E.Either<Failure, Setup['device']> =>
   isDeviceName(device) ? E.right(device) : loadDevice(device)
 
-/** The model with the loss that --loss asks for. */
-const withFormula = ({ loss }: Pick<SetupChoices, 'loss'>, model: Model, input: readonly number[]): E.Either<Failure, Model> =>
+/** The model with the loss that --loss asks for, which fits what it makes of such an input. */
+export const withFormula = ({ loss }: Pick<SetupChoices, 'loss'>, model: Model, input: readonly number[]): E.Either<Failure, Model> =>
   loss === undefined ? E.right(model) : withLoss(loss, input)(model)
 
 /**
@@ -133,19 +133,13 @@ export const resolveSetup = (options: SetupChoices, classesOfData?: number): Out
 
 /**
  * Loads the model, the plan and the device that options name, where the data bring the input's
- * shape; `classesOfWeights` is what the weights say, where they do.
+ * shape, at which a loss is still to be fitted; `classesOfWeights` is what the weights say, where
+ * they do.
  */
-export const resolveSetupWithoutInput = (options: SetupChoices, classesOfWeights?: number): Outcome<Setup> =>
+export const resolveSetupWithoutInput = (options: Omit<SetupChoices, 'loss'>, classesOfWeights?: number): Outcome<Setup> =>
   pipe(
     loadParts(options, classesOfWeights),
-    TE.chainEitherK(({ model, fields }) => {
-      const { input = model.input, loss } = options
-      if (loss !== undefined && input === undefined)
-        return E.left(inputFailure(`--loss ${loss}: give --input too, such as --input 1x3x512x512, so that the loss fits the model`))
-      return E.map((whole: Model) => ({ ...fields, model: whole, ...present({ input: options.input }) }))(
-        input === undefined ? E.right(model) : withFormula(options, model, input)
-      )
-    })
+    TE.map(({ model, fields }) => ({ ...fields, model, ...present({ input: options.input }) }))
   )
 
 /** Refuses a device that is elsewhere. */

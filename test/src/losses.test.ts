@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, model, named, softmaxCrossEntropy, tanh } from '../../dsl'
-import { plan, train } from '../../src'
+import { gradients, plan, train, writeTensorFile } from '../../src'
 import { writeColours } from './example-images'
+import { filledTensor } from './filled-tensor'
 import { writePng } from './image-files'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
@@ -121,6 +122,16 @@ test('a loss that the model or the data do not have is refused by name', async (
     (await failureOf(plan({ model: own, loss: 'focal', input: [1, 3, 8, 8] }))).message,
     /--loss: own ends in the loss softmaxCrossEntropy of its own; leave one of them out/
   )
+})
+
+test('gradients fit the loss to the shape of the batch, as a model without an input has it', async () => {
+  const values = model({ name: 'values', layers: [named('only', conv2d({ out: 2, k: 1 }))] })
+  const files = { weights: at('zeros.safetensors'), batch: at('batch.safetensors'), out: at('gradients.safetensors') }
+  await valueOf(writeTensorFile(files.weights, [filledTensor('only.weight', [2, 3, 1, 1]), filledTensor('only.bias', [2])]))
+  await valueOf(writeTensorFile(files.batch, [filledTensor('input', [1, 3, 4, 5], 1), filledTensor('target', [1, 2, 4, 5], 3)]))
+  const one = { ...files, model: values, device: 'reference', threads: 1 } as const
+  assert.is((await valueOf(gradients({ ...one, loss: 'mean-squared-error' }))).loss, 9)
+  assert.match((await failureOf(gradients({ ...one, model: rows, loss: 'dice' }))).message, /^--loss dice: .* and rows ends in 1x2: /)
 })
 
 test('weights of classes are refused where one channel scores both', async () => {
