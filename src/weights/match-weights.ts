@@ -68,11 +68,11 @@ interface Matching {
 const remedyFor = ({ model, parameters, resets }: Matching, { name, shape }: Parameter, stored?: StoredTensor): string => {
   const isLast = hasPrefix(name, lastLayer(parameters))
   const otherClasses = isLast && stored !== undefined && stored.shape.slice(1).join() === shape.slice(1).join()
-  const otherInputs = stored !== undefined && stored.shape.length === 2 && stored.shape[0] === shape[0]
+  const otherInputs = stored?.shape.length === 2 && shape.length === 2 && stored.shape[0] === shape[0]
   if (resets === undefined) {
     if (otherClasses) return `: give a model of ${stored.shape[0]} classes (of a built-in one by --classes), or weights of ${shape[0]}`
     return otherInputs
-      ? ': behind flatten the size of the image counts; give one of the size of the training, or take a model that pools'
+      ? `: the layers before it make ${shape[1]} numbers of an image, not ${stored.shape[1]}; where flatten is one of them, give an image of the size of the training, or take a model that pools`
       : ''
   }
   return isLast

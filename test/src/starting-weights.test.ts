@@ -155,7 +155,7 @@ test('a name that is all dots is refused at once', async () => {
   assert.match(await sentence({ weights: at('dots') }), /^.*dots: holds a\.a\.a\..* and no parameter of net, /)
 })
 
-test('where flatten makes the weights one size of images, prediction of another says so', async () => {
+test('where a linear layer reads another number of values, as behind flatten those of another size, prediction says so', async () => {
   const flat = model({ name: 'flat', layers: [conv2d({ out: 2, k: 1 }), flatten, linear({ out: 2 })] })
   await valueOf(
     writeTensorFile(at('flat'), [
@@ -170,7 +170,15 @@ test('where flatten makes the weights one size of images, prediction of another 
   )
   assert.match(
     message,
-    /: 2\.weight is \[2, 8\] where flat needs \[2, \d+\]: behind flatten the size of the image counts; give one of the size of the training, or take a model that pools$/
+    /: 2\.weight is \[2, 8\] where flat needs \[2, (\d+)\]: the layers before it make \1 numbers of an image, not 8; where flatten is one of them, give an image of the size of the training, or take a model that pools$/
+  )
+  const pooled = model({ name: 'pooled', layers: [conv2d({ out: 2, k: 1 }), globalAvgPool, linear({ out: 2 })] })
+  const other = await failureOf(
+    predict({ model: pooled, weights: at('flat'), image: join(at('images'), 'dark', '0.png'), device: 'reference', threads: 1 })
+  )
+  assert.match(
+    other.message,
+    /: 2\.weight is \[2, 8\] where pooled needs \[2, 2\]: the layers before it make 2 numbers of an image, not 8; /
   )
 })
 
