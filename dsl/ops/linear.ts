@@ -14,10 +14,13 @@ export interface LinearArguments {
   readonly bias?: boolean
 }
 
+/** What makes features of an image. */
+const remedy = ': put flatten or globalAvgPool before it'
+
 const linearShape: UnaryRule<LinearArguments> = (args, shape) => {
   const [batch, features] = shape
   return shape.length !== 2
-    ? E.left(`linear: takes features BxN, not ${showShape(shape)}`)
+    ? E.left(`linear: takes features BxN, not ${showShape(shape)}${shape.length === 4 ? remedy : ''}`)
     : !areIntegers([args.out, args.in ?? 1], 1)
       ? E.left('linear: sizes must be whole numbers above 0')
       : args.in !== undefined && args.in !== features
@@ -55,7 +58,7 @@ export type LinearShape<S extends Shape, A> = S extends readonly [infer B extend
           ? readonly [B, Out]
           : `linear: takes ${In} features, not ${Features}`
     : never
-  : Mismatch<S, `linear: takes features BxN, not ${ShowShape<S>}`>
+  : Mismatch<S, `linear: takes features BxN, not ${ShowShape<S>}${S['length'] extends 4 ? typeof remedy : ''}`>
 
 /** The type of what the rule of flatten returns. */
 export type FlattenShape<S extends Shape> = S extends readonly [

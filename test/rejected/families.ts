@@ -17,7 +17,7 @@ import {
 
 // A model without `input` is checked as far as it fits images of no size.
 
-// expects: 2: linear: takes features BxN, not ?x8x?x?
+// expects: 2: linear: takes features BxN, not ?x8x?x?: put flatten or globalAvgPool before it
 model({ name: 'open', layers: [conv2d({ out: 8, k: 3 }), relu, linear({ out: 2 })] })
 
 // expects: 3: relu: nothing can follow a loss

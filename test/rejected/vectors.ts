@@ -6,7 +6,7 @@ const x = input([1, 3, 8, 8])
 // expects: linear: takes 25088 features, not 192
 net(x, [flatten, linear({ in: 25088, out: 4096 })])
 
-// expects: linear: takes features BxN, not 1x3x8x8
+// expects: linear: takes features BxN, not 1x3x8x8: put flatten or globalAvgPool before it
 net(x, [linear({ out: 10 })])
 
 // expects: linear: sizes must be whole numbers above 0
