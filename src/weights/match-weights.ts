@@ -80,11 +80,22 @@ const remedyFor = ({ model, parameters, resets }: Matching, { name, shape }: Par
     : `: give the weights of ${model}, or --reset ${layerName(name)} to draw ${layerName(name)} anew`
 }
 
+/**
+ * Names the tensor of the file that a missing parameter may be, under another name: the first of
+ * its shape that nothing reads.
+ */
+const sameShape = ({ file, model, parameters }: Matching, { shape }: Parameter): string => {
+  const known = new Set(parameters.map(({ name }) => name))
+  const other = [...file.tensors].find(([name, stored]) => !known.has(name) && stored.shape.join() === shape.join())?.[0]
+  return other === undefined ? '' : ` (it has ${other} of this shape, which ${model} has not)`
+}
+
 /** What is wrong with a parameter that is to be read; undefined where nothing is. */
 const findFault = (matching: Matching, parameter: Parameter): string | undefined => {
   const [{ file, model }, { name, shape }] = [matching, parameter]
   const stored = file.tensors.get(name)
-  if (stored === undefined) return `lacks ${name} ${shapeText(shape)}, which ${model} needs${remedyFor(matching, parameter)}`
+  if (stored === undefined)
+    return `lacks ${name} ${shapeText(shape)}, which ${model} needs${sameShape(matching, parameter)}${remedyFor(matching, parameter)}`
   if (stored.shape.join() !== shape.join())
     return `${name} is ${shapeText(stored.shape)} where ${model} needs ${shapeText(shape)}${remedyFor(matching, parameter, stored)}`
   return floatTypes.includes(stored.type) ? undefined : `${name} is ${stored.type}; weights are F32, F64, F16 or BF16`

@@ -138,6 +138,11 @@ test('what does not fit names the option that draws it anew', async () => {
     await sentence({ weights: at('features'), reset: ['features'] }),
     `${at('features')}: lacks fc.weight [2, 4], which net needs: give --new-head to draw the last layer anew`
   )
+  await valueOf(writeTensorFile(at('renamed'), [...features, tensor('head.weight', [2, 4]), tensor('head.bias', [2])]))
+  assert.is(
+    await sentence({ weights: at('renamed') }),
+    `${at('renamed')}: lacks fc.weight [2, 4], which net needs (it has head.weight of this shape, which net has not): give --new-head to draw the last layer anew`
+  )
   const labels: TensorData = { name: 'fc.weight', type: 'I64', shape: [2, 4], data: new BigInt64Array(8) }
   await valueOf(writeTensorFile(at('integers'), [...features, labels, tensor('fc.bias', [2])]))
   assert.is(await sentence({ weights: at('integers') }), `${at('integers')}: fc.weight is I64; weights are F32, F64, F16 or BF16`)
