@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type * as GeoTiff from 'geotiff'
+import { type Lerc, decodeLerc } from './lerc'
 import { decodeLzw } from './lzw'
 import { decodePackBits } from './pack-bits'
 
@@ -51,9 +52,37 @@ const registerDecoders = ({ BaseDecoder, addDecoder }: typeof GeoTiff): void => 
   }
 }
 
+/** LERC, and by what its data may be compressed once more: nothing, deflate or zstd. */
+const [lercMethod, compressedBy] = [34887, [undefined, 8, 50000]] as const
+
+/**
+ * geotiff 3.0.5 hands out LERC's own data for bytes that are not packed in them, 0 where there is
+ * no number, and no transparency.
+ */
+const registerLerc = ({ BaseDecoder, addDecoder, getDecoder }: typeof GeoTiff, lerc: Lerc): void => {
+  type LercParameters = Parameters & { readonly method: number | undefined }
+  class LercDecoder extends BaseDecoder {
+    override async decodeBlock(block: ArrayBufferLike): Promise<ArrayBufferLike> {
+      const { method, planarConfiguration, bitsPerSample } = this.parameters as LercParameters
+      const data = method === undefined ? block : await (await getDecoder(method, this.parameters)).decodeBlock(block)
+      return decodeLerc(lerc, data, planarConfiguration === 1 ? (bitsPerSample as readonly number[]).length : 1).buffer
+    }
+  }
+  addDecoder(
+    lercMethod,
+    () => Promise.resolve(LercDecoder),
+    async (directory): Promise<LercParameters> => {
+      const [, further = 0] = ((await directory.loadValue('LercParameters')) ?? []) as ArrayLike<number> & Iterable<number>
+      return { ...(await findParameters(directory)), method: compressedBy[further] }
+    }
+  )
+}
+
 const load = (): typeof GeoTiff => {
-  const module = createRequire(__filename)('geotiff') as typeof GeoTiff
+  const requireHere = createRequire(__filename)
+  const module = requireHere('geotiff') as typeof GeoTiff
   registerDecoders(module)
+  registerLerc(module, createRequire(requireHere.resolve('geotiff'))('lerc') as Lerc)
   return module
 }
 
