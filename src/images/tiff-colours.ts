@@ -32,10 +32,13 @@ const methodNames: Readonly<Record<number, string>> = {
 const undecodedMethods: readonly number[] = [6, 34887, 34925, 50000, 50002]
 
 /** Returns why sharp does not decode a TIFF of 8-bit samples; undefined where it does. */
-export const findDecoderFault = ({ compression, isPlanar, tile }: TiffDirectory): string | undefined => {
+export const findDecoderFault = ({ compression, isPlanar, channels, tile }: TiffDirectory): string | undefined => {
   if (undecodedMethods.includes(compression))
     return `is compressed by ${methodNames[compression]}, of which 8-bit grey and colours are not read`
-  return isPlanar && tile !== undefined ? 'has tiles of its own for each colour, which are not read as colours' : undefined
+  // Of grey and a channel beside, libvips 8.18 takes strips of both for rows of one.
+  return isPlanar && (tile !== undefined || channels === 2)
+    ? `has ${tile === undefined ? 'strips' : 'tiles'} of its own for each colour, which are not read as colours`
+    : undefined
 }
 
 /** White as zero, or by a palette: what is stored is not what is seen. */
@@ -44,7 +47,7 @@ const isDrawnOtherwise = (photometric: number | undefined): boolean => photometr
 /** What to do about it: bands are read by another decoder. */
 const decoderRemedy = ({ compression, channels, photometric }: TiffDirectory): string =>
   bandMethods.includes(compression) && !isDrawnOtherwise(photometric)
-    ? `give --bands ${channels === 1 ? '1,1,1' : '1,2,3'}, or store it with deflate, LZW or JPEG, colours together`
+    ? `give --bands ${channels < 3 ? '1,1,1' : '1,2,3'}, or store it with deflate, LZW or JPEG, colours together`
     : 'store it with deflate, LZW or JPEG'
 
 /** Returns why a TIFF is not read as RGB, and what to do; undefined where it is. */

@@ -509,6 +509,13 @@ test('values that would be read as other ones, or by no decoder, are refused by 
     (await failureOf(openImage(at('planar.tif')))).message,
     /planar\.tif has tiles of its own .*: give --bands 1,1,1, or store it/
   )
+  writeTiledTiff(at('strips.tif'), [{ height, width, pixels: new Uint8Array(2 * height * width), isStrip: true }], {
+    ...{ tile: 32, channels: 2, tags: [[284, 3, [2]]] }
+  })
+  assert.match(
+    (await failureOf(openImage(at('strips.tif')))).message,
+    /strips\.tif has strips of its own for each colour, which are not read as colours: give --bands 1,1,1, or store it with .*$/
+  )
   assert.match(
     (await failureOf(inspectMask(at('planar.tif')))).message,
     /planar\.tif has tiles of its own .*: store it with deflate or LZW, .*$/
