@@ -58,6 +58,18 @@ withLibrary('OpenSlide gives the pixels of each level that the other decoder giv
   assert.ok(slide.levels.length > 1)
 })
 
+withLibrary('a window of a level that is no whole number of times smaller lies where OpenSlide has it', async () => {
+  const uneven = [
+    [1001, 1003],
+    [250, 250]
+  ].map(([height, width], seed) => ({ height: height!, width: width!, pixels: noise(height! * width! * 3, seed) }))
+  writeTiledTiff(at('uneven.tif'), uneven, { tile: 64, channels: 3, compression: 8, compress: deflateSync })
+  // 4.008 times, the mean of both sides: 125 is at 501.
+  const window = { top: 125, left: 125, height: 30, width: 40 }
+  const { read } = await valueOf(openImage(at('uneven.tif'), { level: 1 }))
+  assert.is(differing(must(await must(openSlide(at('uneven.tif'))).read(1, window)()), await valueOf(read!(window))), 0)
+})
+
 withLibrary('a window that is not there is refused, and the slide still reads', async () => {
   const slide = openPyramid()
   const outside = await slide.read(0, { top: 190, left: 0, height: 20, width: 20 })()

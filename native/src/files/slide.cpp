@@ -22,6 +22,7 @@ struct Library {
   const char* (*error)(Osr*) = nullptr;
   std::int32_t (*levelCount)(Osr*) = nullptr;
   void (*levelDimensions)(Osr*, std::int32_t level, std::int64_t* width, std::int64_t* height) = nullptr;
+  double (*levelDownsample)(Osr*, std::int32_t level) = nullptr;
   const char* (*property)(Osr*, const char* name) = nullptr;
   void (*readRegion)(Osr*, std::uint32_t* argb, std::int64_t x, std::int64_t y, std::int32_t level, std::int64_t width,
                      std::int64_t height) = nullptr;
@@ -56,6 +57,7 @@ const Library& library() {
     resolve(handle, "openslide_get_error", functions.error);
     resolve(handle, "openslide_get_level_count", functions.levelCount);
     resolve(handle, "openslide_get_level_dimensions", functions.levelDimensions);
+    resolve(handle, "openslide_get_level_downsample", functions.levelDownsample);
     resolve(handle, "openslide_get_property_value", functions.property);
     resolve(handle, "openslide_read_region", functions.readRegion);
     return functions;
@@ -112,6 +114,7 @@ Slide::Slide(std::string path) : path_(std::move(path)) {
   for (std::int32_t level = 0; level < count; ++level) {
     SlideLevel extent;
     library().levelDimensions(slide->get(), level, &extent.width, &extent.height);
+    extent.downsample = library().levelDownsample(slide->get(), level);
     levels_.push_back(extent);
   }
   slide->check();
@@ -130,21 +133,19 @@ std::shared_ptr<SlideHandle> Slide::handle() {
 
 void Slide::read(std::int32_t level, const ImageWindow& window, std::uint8_t* rgb) {
   if (level < 0 || static_cast<std::size_t>(level) >= levels_.size()) throw Failure("has no level " + std::to_string(level));
-  const SlideLevel &whole = levels_.front(), &read = levels_[static_cast<std::size_t>(level)];
+  const SlideLevel& read = levels_[static_cast<std::size_t>(level)];
   if (window.top < 0 || window.left < 0 || window.height <= 0 || window.width <= 0 || window.top > read.height - window.height ||
       window.left > read.width - window.width)
     throw Failure("has no such window");
   const std::shared_ptr<SlideHandle> slide = handle();
-  // Places are counted in pixels of the finest level.
-  const auto finest = [](std::int64_t place, std::int64_t all, std::int64_t own) {
-    return std::llround(static_cast<double>(place) * static_cast<double>(all) / static_cast<double>(own));
-  };
-  const std::int64_t x = finest(window.left, whole.width, read.width), rows = std::max<std::int64_t>(1, bandPixels / window.width);
+  // Places are counted in pixels of the finest level; OpenSlide divides them by the level's scale.
+  const auto finest = [&](std::int64_t place) { return std::llround(static_cast<double>(place) * read.downsample); };
+  const std::int64_t x = finest(window.left), rows = std::max<std::int64_t>(1, bandPixels / window.width);
   std::vector<std::uint32_t> argb;
   for (std::int64_t row = 0; row < window.height; row += rows) {
     const std::int64_t height = std::min(rows, window.height - row);
     argb.assign(static_cast<std::size_t>(height * window.width), 0);
-    library().readRegion(slide->get(), argb.data(), x, finest(window.top + row, whole.height, read.height), level, window.width, height);
+    library().readRegion(slide->get(), argb.data(), x, finest(window.top + row), level, window.width, height);
     try {
       slide->check();
     } catch (const Failure&) {

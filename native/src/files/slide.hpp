@@ -13,6 +13,8 @@ namespace tilefold {
 
 struct SlideLevel {
   std::int64_t height = 0, width = 0;
+  // How many times as small as the finest level, as OpenSlide counts places.
+  double downsample = 1;
 };
 
 class SlideHandle;  // slide.cpp
