@@ -18,23 +18,26 @@ const side = ({ x0, y0, x1, y1 }: Edge, x: number, y: number): number => (x1 - x
 
 const isBetween = (one: number, other: number): boolean => (one > 0 && other < 0) || (one < 0 && other > 0)
 
+interface Place {
+  readonly x: number
+  readonly y: number
+}
+
 /** Where two edges cross; edges that only touch do not. */
-const findCrossing = (one: Edge, other: Edge): { readonly x: number; readonly y: number } | undefined => {
+const findCrossing = (one: Edge, other: Edge): Place | undefined => {
   const [from, to] = [side(one, other.x0, other.y0), side(one, other.x1, other.y1)]
   if (!isBetween(from, to) || !isBetween(side(other, one.x0, one.y0), side(other, one.x1, one.y1))) return undefined
   const share = from / (from - to)
   return { x: other.x0 + share * (other.x1 - other.x0), y: other.y0 + share * (other.y1 - other.y0) }
 }
 
-/**
- * The first place, from above, where lines of a polygon cross, itself or its holes; undefined where
- * none do. Lines that touch do not cross.
- */
-export const findSelfCrossing = (rings: readonly Ring[]): { readonly x: number; readonly y: number } | undefined => {
-  const edges = rings.flatMap(listEdges).sort((one, other) => Math.min(one.y0, one.y1) - Math.min(other.y0, other.y1))
+const topOf = ({ y0, y1 }: Edge): number => Math.min(y0, y1)
+
+/** Compares each edge with those that have begun above it, and not ended. */
+const findByRows = (edges: readonly Edge[]): Place | undefined => {
   let open: Edge[] = []
-  for (const edge of edges) {
-    const top = Math.min(edge.y0, edge.y1)
+  for (const edge of [...edges].sort((one, other) => topOf(one) - topOf(other))) {
+    const top = topOf(edge)
     open = open.filter(({ y0, y1 }) => Math.max(y0, y1) >= top)
     for (const other of open) {
       const crossing = findCrossing(edge, other)
@@ -44,3 +47,40 @@ export const findSelfCrossing = (rings: readonly Ring[]): { readonly x: number; 
   }
   return undefined
 }
+
+/** So few edges are not worth halving. */
+const fewEdges = 64
+/** The share of edges that a half may have, most of all those of which it has a part. */
+const mostOfHalf = 0.6
+
+type Axis = readonly [from: 'x0' | 'y0', to: 'x1' | 'y1']
+const axes: readonly Axis[] = [
+  ['x0', 'x1'],
+  ['y0', 'y1']
+]
+
+/** The edges on either side of their median place; undefined where too many are on both. */
+const halve =
+  (edges: readonly Edge[]) =>
+  ([from, to]: Axis): readonly (readonly Edge[])[] | undefined => {
+    const middle = Float64Array.from(edges, (edge) => (edge[from] + edge[to]) / 2).sort()[edges.length >> 1]!
+    const halves = [
+      edges.filter((edge) => Math.min(edge[from], edge[to]) <= middle),
+      edges.filter((edge) => Math.max(edge[from], edge[to]) > middle)
+    ]
+    return halves.every(({ length }) => length <= mostOfHalf * edges.length) ? halves : undefined
+  }
+
+/** By halves, since a jagged side of a region has all of its edges in the same few rows. */
+const findAmong = (edges: readonly Edge[]): Place | undefined => {
+  const halves = edges.length <= fewEdges ? undefined : (halve(edges)(axes[0]!) ?? halve(edges)(axes[1]!))
+  if (halves === undefined) return findByRows(edges)
+  const [found, ...others] = halves.flatMap((half) => findAmong(half) ?? [])
+  return others.reduce((upper, other) => (upper !== undefined && upper.y <= other.y ? upper : other), found)
+}
+
+/**
+ * The first place that is found, from above, where lines of a polygon cross, itself or its holes;
+ * undefined where none do. Lines that touch do not cross.
+ */
+export const findSelfCrossing = (rings: readonly Ring[]): Place | undefined => findAmong(rings.flatMap(listEdges))

@@ -139,6 +139,31 @@ test('lines that cross are found, and those that touch are none', () => {
   assert.is(findSelfCrossing([ring(square), ring(square.map(([x, y]) => [3 + x / 4, 3 + y / 4]))]), undefined)
 })
 
+/** Seconds of processor time. */
+const secondsOf = (run: () => void): number => {
+  const before = process.cpuUsage()
+  run()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1e6
+}
+
+test('jagged sides of many corners in a few rows and columns are looked at in seconds, and crossings there are found', () => {
+  const side = 60_000
+  const jagged = (from: number, step: number): readonly number[] => Array.from({ length: side }, (_, index) => from + step * (index >> 1))
+  const notch = (index: number): number => ((index + 1) >> 1) % 2
+  const upper = jagged(0, 2).map((x, index): Corner => [x, notch(index)])
+  const right = jagged(2, 2).map((y, index): Corner => [side + 5 - notch(index), y])
+  const lower: readonly Corner[] = [
+    [side + 5, side + 5],
+    [0, side + 5]
+  ]
+  const outline = [...upper, ...right, ...lower]
+  assert.ok(secondsOf(() => assert.is(findSelfCrossing([ring(outline)]), undefined)) < 10)
+  const crossed = outline.with(side / 2, [outline[side / 2]![0] - 3.5, 0.5])
+  const { y } = findSelfCrossing([ring(crossed)])!
+  assert.ok(y > 0 && y < 1)
+})
+
 /** Tumour with a hole, stroma over it, and what does not count. */
 const drawn = [
   feature('stroma', box(20, 8, 44, 30)),
