@@ -25,7 +25,8 @@ const geometryCodec = t.union([t.type({ type: t.string }), t.null])
 const areaCodec = t.type({ coordinates: polygonCodec })
 const areasCodec = t.type({ coordinates: t.readonlyArray(polygonCodec) })
 /** QuPath 0.4 and later lists the names of a class that is derived of others. */
-const classification = t.union([t.type({ name: t.string }), t.type({ names: t.readonlyArray(t.string) }), t.string, t.null, t.undefined])
+const namesCodec = t.type({ names: t.readonlyArray(t.string) })
+const classification = t.union([namesCodec, t.type({ name: t.string }), t.string, t.null, t.undefined])
 const featureCodec = t.type({
   geometry: geometryCodec,
   properties: t.union([t.type({ classification }), t.null, t.undefined])
@@ -46,10 +47,11 @@ const decodeAreas = (geometry: t.TypeOf<typeof geometryCodec>): E.Either<string,
   return withoutArea.includes(geometry.type) ? E.right([]) : E.left(`its geometry is a ${geometry.type}: make it a Polygon`)
 }
 
+/** Undefined where it is empty, too: no list could name it. */
 const findClassName = ({ properties }: t.TypeOf<typeof featureCodec>): string | undefined => {
-  const found = properties?.classification
-  if (typeof found !== 'object' || found === null) return found ?? undefined
-  return 'names' in found ? found.names.join(': ') : found.name
+  const found = properties?.classification ?? ''
+  const name = typeof found === 'string' ? found : namesCodec.is(found) ? found.names.join(': ') : found.name
+  return name.trim() === '' ? undefined : name
 }
 
 const decodePolygons = (value: unknown, place: string): E.Either<string, readonly DrawnPolygon[]> =>

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { SaxesParser } from 'saxes'
 import { clause } from '../failure'
-import type { DrawnPolygon, Ring } from './paint-polygons'
+import { type DrawnPolygon, type Ring, boundingBox } from './paint-polygons'
 
 type Attributes = Readonly<Record<string, string>>
 
@@ -34,12 +34,32 @@ const toRing = ({ corners }: Shape): Ring => {
   return Float64Array.from(isClosed ? corners.slice(0, -2) : corners)
 }
 
-const toPolygon = (shape: Shape, holes: readonly Shape[]): DrawnPolygon => ({
-  ...(shape.className === undefined ? {} : { className: shape.className }),
-  outer: toRing(shape),
-  holes: holes.map(toRing),
-  place: shape.place
+const toPolygon = ({ className, place }: Shape, outer: Ring, holes: readonly Ring[] = []): DrawnPolygon => ({
+  ...(className === undefined ? {} : { className }),
+  outer,
+  holes,
+  place
 })
+
+/** The regions of a layer: of its holes each has those near it, since a layer may have many of both. */
+const regionsOf = (layer: readonly Shape[]): readonly DrawnPolygon[] => {
+  const place = (shape: Shape) => ({ shape, ring: toRing(shape), box: boundingBox(toRing(shape)) })
+  const holes = layer.filter(({ isHole }) => isHole).map(place)
+  return layer
+    .filter(({ isHole }) => !isHole)
+    .map(place)
+    .map(({ shape, ring, box }) =>
+      toPolygon(
+        shape,
+        ring,
+        holes
+          .filter(
+            ({ box: { left, right, top, bottom } }) => left <= box.right && box.left <= right && top <= box.bottom && box.top <= bottom
+          )
+          .map((hole) => hole.ring)
+      )
+    )
+}
 
 const checkKind = ({ kind, place }: Shape): boolean => {
   if (withoutArea.includes(kind)) return false
@@ -82,7 +102,7 @@ const asapReader = (): Reader => {
     close: (name) => {
       if (name !== 'Annotation' || shape === undefined) return
       for (const { x, y } of places.sort((one, other) => one.order - other.order)) shape.corners.push(x, y)
-      if (checkKind(shape)) polygons.push(toPolygon(shape, []))
+      if (checkKind(shape)) polygons.push(toPolygon(shape, toRing(shape)))
       shape = undefined
     },
     polygons: () => polygons
@@ -114,15 +134,17 @@ const imageScopeReader = (): Reader => {
         if (checkKind(shape)) shapes.push(shape)
         shape = undefined
       }
-      if (name !== 'Annotation') return
-      const holes = shapes.filter(({ isHole }) => isHole)
-      for (const one of shapes) if (!one.isHole) polygons.push(toPolygon(one, holes))
+      if (name === 'Annotation') for (const polygon of regionsOf(shapes)) polygons.push(polygon)
     },
     polygons: () => polygons
   }
 }
 
-const readers: Readonly<Record<string, () => Reader>> = { ASAP_Annotations: asapReader, Annotations: imageScopeReader }
+/** By the name of the first element, which may be any word, `constructor` too. */
+const readers: ReadonlyMap<string, () => Reader> = new Map([
+  ['ASAP_Annotations', asapReader],
+  ['Annotations', imageScopeReader]
+])
 
 /**
  * The polygons of an XML file of ASAP or of ImageScope. Left is what is wrong on which line.
@@ -134,7 +156,7 @@ export const decodeAnnotationXml = (text: string): E.Either<string, readonly Dra
     throw new Fault(`it is no XML (${clause(error)}): store it anew`)
   })
   parser.on('opentag', ({ name, attributes }) => {
-    reader ??= readers[name]?.()
+    reader ??= readers.get(name)?.()
     if (reader === undefined)
       throw new Fault(`it begins with <${name}> and is no file of ASAP or ImageScope: store it as one of these, or as GeoJSON`)
     reader.open(name, attributes, parser.line)

@@ -11,6 +11,7 @@ import { decodeAnnotationXml } from '../../src/images/annotation-xml'
 import { decodeGeoJson } from '../../src/images/annotation-geojson'
 import { type PolygonMap, countPainted, paintWindow, rankPolygon } from '../../src/images/paint-polygons'
 import { findSelfCrossing } from '../../src/images/self-crossing'
+import { must } from '../must'
 import { propertyRuns } from '../property-runs'
 import { writePng } from './image-files'
 import { noise, writeColours } from './example-images'
@@ -261,6 +262,43 @@ const countsOf = async (mask: string, options: ReadDatasetOptions = {}): Promise
   return Object.fromEntries(counts.flatMap((count, value) => (count > 0 ? [[value, count]] : [])))
 }
 
+test('a region of ImageScope has the holes near it, of a layer of many', () => {
+  const [across, corners] = [40, 60]
+  const places = Array.from({ length: 8 * across }, (_, index): Corner => [
+    50 + 100 * (index % across),
+    50 + 100 * Math.floor(index / across)
+  ])
+  const region = ([x, y]: Corner, radius: number, isHole: boolean): string =>
+    `<Region Type="0" NegativeROA="${isHole ? 1 : 0}"><Vertices>${Array.from({ length: corners }, (_, corner) => {
+      const angle = (2 * Math.PI * corner) / corners
+      return `<Vertex X="${x + radius * Math.cos(angle)}" Y="${y + radius * Math.sin(angle)}"/>`
+    }).join('')}</Vertices></Region>`
+  const regions = places.flatMap((place) => [region(place, 40, false), region(place, 9, true)])
+  const decoded = decodeAnnotationXml(`<Annotations><Annotation Name="t"><Regions>${regions.join('')}</Regions></Annotation></Annotations>`)
+  assert.ok(E.isRight(decoded))
+  assert.equal([decoded.right.length, new Set(decoded.right.map(({ holes }) => holes.length))], [places.length, new Set([1])])
+})
+
+test('a class of QuPath is told by its names or its name, and none by an empty one', () => {
+  const classOf = (classification: unknown): string | undefined => {
+    const ring = [...box(0, 0, 9, 9), [0, 0]]
+    const decoded = decodeGeoJson(
+      JSON.stringify({ type: 'Feature', geometry: { type: 'Polygon', coordinates: [ring] }, properties: { classification } })
+    )
+    return must(decoded)[0]!.className
+  }
+  for (const [classification, wanted] of [
+    [{ name: 'a' }, 'a'],
+    [{ name: 'a', names: null }, 'a'],
+    [{ name: 'a', names: ['a', 'b'] }, 'a: b'],
+    ['a', 'a'],
+    [{ name: '' }, undefined],
+    [{ names: [] }, undefined],
+    [null, undefined]
+  ] as const)
+    assert.is(classOf(classification), wanted)
+})
+
 test('names are classes in the order of a list, or sorted; later ones cover; what is in no polygon', async () => {
   const [all, tumour, stroma, both, strip] = [48 * 64, 36 * 36 - 8 * 16, 24 * 22, 20 * 22, 48 * 2]
   const free = all - tumour - stroma + both
@@ -360,6 +398,7 @@ const rejected: readonly (readonly [name: string, text: string, sentence: RegExp
     /^--unannotated w is none of the classes x, y: add it to --class-names$/,
     { classNames: 'x,y', unannotated: 'w' }
   ],
+  ['a.xml', '<constructor/>', /a\.xml: it begins with <constructor> and is no file of ASAP or ImageScope: /],
   ['a.xml', '<a>\n<b></a>', /a\.xml: it begins with <a> and is no file of ASAP or ImageScope: store it as one of these, or as GeoJSON$/],
   [
     'a.xml',
