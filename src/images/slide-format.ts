@@ -46,14 +46,15 @@ export const isDicom = (start: string): boolean => start.slice(128, startBytes) 
 /** Tells the file of a MIRAX slide, which begins as the JPEG that it is too, by its name. */
 export const isMirax = (path: string): boolean => extname(path).toLowerCase() === '.mrxs'
 
-/** Whether a page tells what makers write whose tiles overlap or are left out: Ventana, Philips. */
+/** Whether a page tells what makers write whose tiles overlap or are left out. */
 const isOfOtherMaker = ({ description }: TiffDirectory): boolean =>
-  /\blevel=\d+ mag=/.test(description) || description.includes('DPUfsImport')
+  // Ventana, Trestle, Philips.
+  /\blevel=\d+ mag=|\bOverlapsXY=/.test(description) || description.includes('DPUfsImport')
 
 /**
- * Tells by what is in a file whether OpenSlide is what reads it: NDPI, SCN, BIF, Philips's and JPEG
- * 2000 among TIFFs, and what is neither TIFF, PNG, JPEG nor WebP. MRXS begins as a JPEG does, and
- * its name alone tells them apart.
+ * Tells by what is in a file whether OpenSlide is what reads it: NDPI, SCN, BIF, Philips's,
+ * Trestle's and JPEG 2000 among TIFFs, and what is neither TIFF, PNG, JPEG nor WebP. MRXS begins as
+ * a JPEG does, and its name alone tells them apart.
  */
 export const isSlide = (path: string, directories: readonly TiffDirectory[], start: string): boolean => {
   const [first] = directories

@@ -103,6 +103,7 @@ test('what OpenSlide reads is told by what is in the file', async () => {
   assert.match(message, /^the image .*other\.dcm cannot be read: it is of no format that is read/)
   for (const [name, more] of [
     ['ventana.bif', 'level=0 mag=40 quality=95'],
+    ['trestle.tif', 'Background Color=E6E6E6;Objective Power=10;OverlapsXY= 16 16 8 8'],
     ['philips.tif', '<DataObject ObjectType="DPUfsImport">']
   ] as const) {
     writeTiledTiff(at(name), pyramid, { tile: 16, channels: 3, description: more })
