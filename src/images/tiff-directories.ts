@@ -107,6 +107,8 @@ const [rational, double] = [5, 12]
 
 /** Longer values are lists of places, or text that says nothing more of interest. */
 const mostValueBytes = 2 ** 20
+/** Of all directories together, which may each name the same long values: later ones are absent. */
+const mostBytesOfFile = 2 ** 24
 const mostEntries = 2 ** 12
 const mostDirectories = 2 ** 10
 
@@ -119,7 +121,12 @@ interface Entries {
 
 const wanted: ReadonlySet<number> = new Set(Object.values(tags))
 
-const entriesAt = async (file: FileHandle, position: number, numbers: Numbers): Promise<Entries | undefined> => {
+/** Bytes of values that may still be read of a file. */
+interface Allowance {
+  bytes: number
+}
+
+const entriesAt = async (file: FileHandle, position: number, numbers: Numbers, left: Allowance): Promise<Entries | undefined> => {
   const [countBytes, entryBytes, offsetBytes] = numbers.isBig ? ([8, 20, 8] as const) : ([2, 12, 4] as const)
   const head = await bytesAt(file, position, countBytes)
   if (head.length < countBytes) return undefined
@@ -137,6 +144,8 @@ const entriesAt = async (file: FileHandle, position: number, numbers: Numbers): 
     const bytes = each * numberAt(body, at + 4, offsetBytes, numbers)
     const valueAt = at + 4 + offsetBytes
     const kept = Math.min(bytes, mostValueBytes)
+    if (kept > left.bytes) continue
+    left.bytes -= kept
     const value =
       bytes <= offsetBytes
         ? body.subarray(valueAt, valueAt + bytes)
@@ -229,17 +238,18 @@ const readDirectories = async (file: FileHandle): Promise<readonly TiffDirectory
   const version = numberAt(start, 2, 2, { isLittle, isBig: false })
   if ((version !== 42 && version !== 43) || (version === 43 && start.length < 16)) return []
   const numbers = { isLittle, isBig: version === 43 }
+  const left: Allowance = { bytes: mostBytesOfFile }
   const found: TiffDirectory[] = []
   const seen = new Set<number>()
   let position = numbers.isBig ? numberAt(start, 8, 8, numbers) : numberAt(start, 4, 4, numbers)
   // A chain that bites its tail ends there.
   for (let page = 0; position !== 0 && !seen.has(position) && found.length < mostDirectories; page += 1) {
     seen.add(position)
-    const entries = await entriesAt(file, position, numbers)
+    const entries = await entriesAt(file, position, numbers, left)
     if (entries === undefined) break
     found.push(makeDirectory(entries, numbers, { page, at: position }))
     for (const [subDirectory, place] of listSubDirectories(entries, numbers).entries()) {
-      const below = found.length < mostDirectories ? await entriesAt(file, place, numbers) : undefined
+      const below = found.length < mostDirectories ? await entriesAt(file, place, numbers, left) : undefined
       if (below !== undefined) found.push(makeDirectory(below, numbers, { page, subDirectory, at: place }))
     }
     position = entries.next

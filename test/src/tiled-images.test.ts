@@ -14,13 +14,14 @@ import { imageNotices } from '../../src/images/image-notices'
 import { openImage } from '../../src/images/image-source'
 import { inspectMask } from '../../src/images/masks'
 import type { Extent2, Resolution } from '../../src/images/resolution'
+import { readTiffDirectories } from '../../src/images/tiff-directories'
 import { noise } from './example-images'
 import { writePng } from './image-files'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
 import small from './small-model'
 import { temporaryFolder } from './temporary-folder'
-import { type Field, type TiledLevel, type TiledTiffOptions, writeTiledTiff } from './tiled-tiff'
+import { type Field, type TiledLevel, type TiledTiffOptions, writeTiledPages, writeTiledTiff } from './tiled-tiff'
 
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
@@ -107,6 +108,15 @@ test('thumbnails, labels, and pages of the same size or of other channels are no
   const { header } = await valueOf(openImage(at('others.tif'), { level: 1 }))
   assert.equal([header.levels.length, header.height, header.width], [2, 100, 60])
   assert.match(imageNotices([{ path: 'others.tif', header }])[0] ?? '', /several pages or frames/)
+})
+
+test('of a header that is longer than any, only so much is read', async () => {
+  const page = { height: 16, width: 16, pixels: new Uint8Array(16 * 16) }
+  const pages = Array.from({ length: 20 }, () => [{ ...page, description: 'x'.repeat(2 ** 20 - 1) }])
+  writeTiledPages(at('long.tif'), pages, { tile: 16, channels: 1 })
+  const found = await readTiffDirectories(at('long.tif'))
+  assert.is(found.length, 20)
+  assert.ok(found.reduce((sum, { description }) => sum + description.length, 0) < 2 ** 24)
 })
 
 test('masks of what is transparent, and pages of other samples, are no levels', async () => {
