@@ -163,10 +163,14 @@ const labelReader = (csv: string, columns: Columns, rules: DataRules) => {
   }
 }
 
-const partNames: Readonly<Record<string, SplitPart>> = { training: 'train', val: 'validation', valid: 'validation' }
+const partNames: ReadonlyMap<string, SplitPart> = new Map([
+  ['training', 'train'],
+  ['val', 'validation'],
+  ['valid', 'validation']
+])
 
 const readPart = (origin: string, text: string): E.Either<Failure, SplitPart> => {
-  const found = splitParts.find((part) => part === text.toLowerCase()) ?? partNames[text.toLowerCase()]
+  const found = splitParts.find((part) => part === text.toLowerCase()) ?? partNames.get(text.toLowerCase())
   return found === undefined ? E.left(inputFailure(`${origin}: the split "${text}" is none of ${splitParts.join(', ')}`)) : E.right(found)
 }
 

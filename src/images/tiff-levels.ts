@@ -82,7 +82,17 @@ const positive = (text: string | undefined): number | undefined => {
 }
 
 /** Micrometres of the units that OME-XML has for PhysicalSizeX; µm where none is said. */
-const micrometres: Readonly<Record<string, number>> = { µm: 1, μm: 1, um: 1, nm: 1e-3, mm: 1e3, cm: 1e4 }
+const micrometres: ReadonlyMap<string, number> = new Map([
+  ['µm', 1],
+  ['μm', 1],
+  ['um', 1],
+  ['nm', 1e-3],
+  ['mm', 1e3],
+  ['cm', 1e4]
+])
+
+/** XML that is kept in ASCII writes µ by its number. */
+const micro = /&#(?:181|x0*b5);/i
 
 /** Tells whether a TIFF's description is OME-XML, with or without a prefix of its names. */
 export const isOme = (description: string): boolean => /<(?:\w+:)?OME\b/.test(description)
@@ -90,7 +100,7 @@ export const isOme = (description: string): boolean => /<(?:\w+:)?OME\b/.test(de
 const micronsOfOme = (description: string): number | undefined => {
   if (!isOme(description)) return undefined
   const size = positive(/\bPhysicalSizeX="([^"]*)"/.exec(description)?.[1])
-  const unit = micrometres[/\bPhysicalSizeXUnit="([^"]*)"/.exec(description)?.[1] ?? 'µm']
+  const unit = micrometres.get((/\bPhysicalSizeXUnit="([^"]*)"/.exec(description)?.[1] ?? 'µm').replace(micro, 'µ'))
   return size === undefined || unit === undefined ? undefined : size * unit
 }
 

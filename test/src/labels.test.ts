@@ -115,6 +115,7 @@ const rejected: readonly (readonly [text: string, sentence: RegExp, options?: Re
   ['path,label,label\na.png,0,0\n', /line 1: the column label stands there twice$/],
   ['path,mask,weight\na.png,b.png,1\n', /line 1: rows with masks have no weight: leave the column out, or give --class-weights$/],
   ['path,label,weight\na.png,0,-1\n', /line 2: the weight "-1" is not a number from 0 upwards$/],
+  ['path,label,split\na.png,0,constructor\n', /line 2: the split "constructor" is none of train, validation, test$/],
   ['path,label,split\na.png,0,best\n', /line 2: the split "best" is none of train, validation, test$/],
   ['path,label,split\na.png,0\n', /line 2: "a\.png,0" is not path,label,split$/],
   ['path,value\na.png,tall\n', /line 2: "tall" in the column value is no number$/],

@@ -182,6 +182,7 @@ test('every option of every function is looked at: none takes what it cannot use
       [[3], /^freeze\[0\] is 3, not a text$/]
     ],
     paramGroup: [
+      [['features:constructor=1'], /^paramGroup\[0\]: "features:constructor=1" is not a group of parameters/],
       [['features'], /^paramGroup\[0\]: "features" is not a group of parameters/],
       [[{ prefix: 'a', rat: 1 }], /^paramGroup\[0\]: a group of parameters has no field rat; did you mean rate\?$/]
     ],

@@ -152,6 +152,8 @@ test('a level that is stored otherwise than the first is refused where it would 
 test('OME-XML tells the size of a pixel in any unit', async () => {
   for (const [size, unit] of [
     ['0.5', 'µm'],
+    ['0.5', '&#181;m'],
+    ['0.5', '&#xB5;m'],
     ['500', 'nm'],
     ['0.0005', 'mm'],
     ['0.00005', 'cm']
@@ -161,6 +163,9 @@ test('OME-XML tells the size of a pixel in any unit', async () => {
     const { micronsPerPixel = NaN } = (await valueOf(openImage(at('unit.tif')))).header.view
     assert.ok(Math.abs(micronsPerPixel - 0.5) < 1e-12, `${micronsPerPixel} by ${unit}`)
   }
+  const description = '<OME><Image><Pixels PhysicalSizeX="0.5" PhysicalSizeXUnit="constructor"/></Image></OME>'
+  writeTiledTiff(at('unit.tif'), [pyramid[2]!], { ...rgb, description })
+  assert.is((await valueOf(openImage(at('unit.tif')))).header.view.micronsPerPixel, undefined)
 })
 
 test('thumbnail, label and macro of an Aperio slide are named, and other pages are not taken for them', async () => {
