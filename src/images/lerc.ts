@@ -12,11 +12,20 @@ export interface Lerc {
   readonly decode: (data: ArrayBufferLike, options: { readonly returnPixelInterleavedDims: true }) => LercBlock
 }
 
+/** Whether a block is one plane of LERC 2, as long as it says: the package reads others for ever. */
+const isOnePlane = (block: Buffer): boolean => {
+  if (block.length < 66 || block.toString('latin1', 0, 6) !== 'Lerc2 ') return false
+  const version = block.readInt32LE(6)
+  const sizeAt = 26 + (version >= 3 ? 4 : 0) + (version >= 4 ? 4 : 0)
+  return block.readInt32LE(sizeAt) === block.length
+}
+
 /**
  * What a block of LERC holds, as GDAL and libtiff store it: floats that are no number, and
  * transparency that is 0 or 255, are no values there, but a mask. Damaged data throw.
  */
 export const decodeLerc = ({ decode }: Lerc, data: ArrayBufferLike, channels: number): Uint8Array<ArrayBuffer> => {
+  if (!isOnePlane(Buffer.from(data))) throw new Error('its LERC data are not as long as they say, or no single plane')
   const { pixels, mask, dimCount = 1 } = decode(data, { returnPixelInterleavedDims: true })
   const [values, ...others] = pixels
   const isAlphaMasked = values instanceof Uint8Array && dimCount === channels - 1

@@ -107,6 +107,14 @@ test('LERC of other bands than the file says, and damaged data, are refused by t
   const place = 'lerc.tif cannot be read at rows 0 to 15, columns 0 to 15'
   write('uint8', 3, encode('uint8', bytesOf(1), 1))
   assert.match((await failureOf(await readBands(3))).message, `${place}: its LERC data have 1 values a pixel instead of 3; it is cut`)
+  const endless = encode('uint8', bytesOf(1), 1)
+  endless.writeInt32LE(2, 6)
+  endless.writeInt32LE(0, 26)
+  write('uint8', 1, endless)
+  assert.match(
+    (await failureOf(await readBands(1))).message,
+    `${place}: its LERC data are not as long as they say, or no single plane; it is cut`
+  )
   write('uint8', 1, encode('uint8', bytesOf(1), 1).fill(9, 90, 99))
   assert.match((await failureOf(await readBands(1))).message, `${place}: Checksum failed; it is cut`)
 })
