@@ -41,7 +41,7 @@ const toPolygon = ({ className, place }: Shape, outer: Ring, holes: readonly Rin
   place
 })
 
-/** The regions of a layer: of its holes each has those near it, since a layer may have many of both. */
+/** The regions of a layer: each has the holes near it, since a layer may have many of both. */
 const regionsOf = (layer: readonly Shape[]): readonly DrawnPolygon[] => {
   const place = (shape: Shape) => ({ shape, ring: toRing(shape), box: boundingBox(toRing(shape)) })
   const holes = layer.filter(({ isHole }) => isHole).map(place)

@@ -12,7 +12,7 @@ export interface Lerc {
   readonly decode: (data: ArrayBufferLike, options: { readonly returnPixelInterleavedDims: true }) => LercBlock
 }
 
-/** Whether a block is one plane of LERC 2, as long as it says: the package reads others for ever. */
+/** Whether a block is one plane of LERC 2 of its own length: others may be read for ever. */
 const isOnePlane = (block: Buffer): boolean => {
   if (block.length < 66 || block.toString('latin1', 0, 6) !== 'Lerc2 ') return false
   const version = block.readInt32LE(6)
