@@ -1,8 +1,10 @@
 import { createRequire } from 'node:module'
+import { inflateSync } from 'node:zlib'
 import type * as GeoTiff from 'geotiff'
 import { type Lerc, decodeLerc } from './lerc'
 import { decodeLzw } from './lzw'
 import { decodePackBits } from './pack-bits'
+import { createZstdDecoder, type Zstd } from './zstd'
 
 type Parameters = ConstructorParameters<typeof GeoTiff.BaseDecoder>[0]
 type Directory = GeoTiff.GeoTIFFImage['fileDirectory']
@@ -29,26 +31,40 @@ const blockBytes = ({ tileWidth, tileHeight, planarConfiguration, bitsPerSample 
   return Math.ceil((tileWidth * pixelBits) / 8) * tileHeight
 }
 
-/** Decodes the data of a tile or strip, at most so many bytes. */
-type Decode = (data: Uint8Array, limit: number) => Uint8Array<ArrayBuffer>
+/**
+ * Bytes that a tile or strip may hold at most where more than these are refused: some writers leave
+ * more than they should, and LERC's own data may be longer than what they stand for.
+ */
+const mostBytes = (parameters: Parameters): number => 2 * blockBytes(parameters) + 2 ** 16
+
+/** Decodes the data of a tile or strip. */
+type Decode = (data: Uint8Array, parameters: Parameters) => Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>
+
+const inflate: Decode = (data, parameters) => new Uint8Array(inflateSync(data, { maxOutputLength: mostBytes(parameters) }))
 
 /**
  * What geotiff 3.0.5 decodes otherwise: LZW for ever where data use the last of its codes, which
- * are valid, and of PackBits the header that stands for nothing as a run.
+ * are valid; of PackBits the header that stands for nothing as a run; of deflate and zstd however
+ * much damaged data hold, and of zstd for ever where they end too soon.
  */
-const ownDecoders: readonly (readonly [compression: number, decode: Decode])[] = [
-  [5, decodeLzw],
-  [32773, decodePackBits]
-]
+const ownDecoders = (zstd: Zstd): readonly (readonly [compressions: number[], decode: Decode])[] => {
+  const decodeZstd = createZstdDecoder(zstd)
+  return [
+    [[5], (data, parameters) => decodeLzw(data, blockBytes(parameters))],
+    [[32773], (data, parameters) => decodePackBits(data, blockBytes(parameters))],
+    [[8, 32946], inflate],
+    [[50000], (data, parameters) => decodeZstd(data, mostBytes(parameters))]
+  ]
+}
 
-const registerDecoders = ({ BaseDecoder, addDecoder }: typeof GeoTiff): void => {
-  for (const [compression, decode] of ownDecoders) {
+const registerDecoders = ({ BaseDecoder, addDecoder }: typeof GeoTiff, zstd: Zstd): void => {
+  for (const [compressions, decode] of ownDecoders(zstd)) {
     class Decoder extends BaseDecoder {
-      override decodeBlock(block: ArrayBufferLike): ArrayBufferLike {
-        return decode(new Uint8Array(block), blockBytes(this.parameters)).buffer
+      override async decodeBlock(block: ArrayBufferLike): Promise<ArrayBufferLike> {
+        return (await decode(new Uint8Array(block), this.parameters)).buffer
       }
     }
-    addDecoder(compression, () => Promise.resolve(Decoder), findParameters)
+    addDecoder(compressions, () => Promise.resolve(Decoder), findParameters)
   }
 }
 
@@ -81,8 +97,9 @@ const registerLerc = ({ BaseDecoder, addDecoder, getDecoder }: typeof GeoTiff, l
 const load = (): typeof GeoTiff => {
   const requireHere = createRequire(__filename)
   const module = requireHere('geotiff') as typeof GeoTiff
-  registerDecoders(module)
-  registerLerc(module, createRequire(requireHere.resolve('geotiff'))('lerc') as Lerc)
+  const requireThere = createRequire(requireHere.resolve('geotiff'))
+  registerDecoders(module, requireThere('zstddec') as Zstd)
+  registerLerc(module, requireThere('lerc') as Lerc)
   return module
 }
 

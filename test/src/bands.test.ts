@@ -351,6 +351,47 @@ test('bands that are not there, or not as many as the network reads, are refused
   }
 })
 
+/** A frame of zstd as of one block: its bytes as they are (0), or one byte so many times (1). */
+const zstdBlock = (kind: 0 | 1, size: number, isLast: boolean): readonly number[] => {
+  const header = (size << 3) | (kind << 1) | (isLast ? 1 : 0)
+  return [header & 255, (header >> 8) & 255, header >> 16]
+}
+const zstdMagic = [0x28, 0xb5, 0x2f, 0xfd]
+const zstdFrame = (tile: Uint8Array): Buffer =>
+  Buffer.from([...zstdMagic, 0x60, (tile.length - 256) & 255, (tile.length - 256) >> 8, ...zstdBlock(0, tile.length, true), ...tile])
+
+test('tiles of deflate and zstd that are cut, or hold far more than a tile, are refused at once', async () => {
+  const window = { top: 0, left: 0, height: 20, width: 20 }
+  const readFirst = async (options: Partial<TiledTiffOptions>) => {
+    write('frames.tif', 'uint16', 2, options)
+    const { read } = await valueOf(openImage(at('frames.tif')))
+    return read!(window)
+  }
+  const zstd = { compression: 50000, compress: zstdFrame }
+  const expected = Uint16Array.from({ length: 20 * 20 * 2 }, (_, place) => {
+    const pixel = place >> 1
+    return valueAt('uint16', (Math.floor(pixel / 20) * width + (pixel % 20)) * 2 + (place & 1))
+  })
+  assert.equal(asElements('uint16', await valueOf(await readFirst(zstd))), expected)
+  const blocks = Array.from({ length: 4000 }, () => [...zstdBlock(1, 2 ** 17, false), 7]).flat()
+  const manifold = Buffer.from([...zstdMagic, 0x00, 0x58, ...blocks, ...zstdBlock(0, 0, true)])
+  for (const options of [
+    { ...zstd, compress: (tile: Uint8Array) => zstdFrame(tile).subarray(0, 1000) },
+    { ...zstd, compress: (tile: Uint8Array) => zstdFrame(tile).subarray(0, 11) },
+    { ...zstd, compress: () => manifold },
+    { ...zstd, compress: () => Buffer.alloc(100, 7) },
+    { ...deflate, compress: (tile: Uint8Array) => deflateSync(tile).subarray(0, 500) },
+    { ...deflate, compress: () => deflateSync(Buffer.alloc(2 ** 28)) }
+  ]) {
+    const began = process.cpuUsage()
+    assert.match(
+      (await failureOf(await readFirst(options))).message,
+      /frames\.tif cannot be read at rows 0 to 31, .*; it is cut or damaged there/
+    )
+    assert.ok(process.cpuUsage(began).user < 5e6)
+  }
+})
+
 test('kernels of 3 channels start a network of n: their planes in turn, scaled by 3/n, or their sum', async () => {
   await writeData('uint16')
   const start = { data: at('data.csv'), input: [2, 3, 32, 16], bands: [1, 2, 3], steps: 1, lr: 1e-30 } as const
