@@ -126,7 +126,8 @@ export interface ProfiledModel extends DeviceModel {
   readonly distanceOf: (kernel: Kernel) => number
   /**
    * Given kernels, those that matter most first: which ones to measure so that the others' times
-   * follow from them and what was measured.
+   * follow from them and what was measured. One of each kind and algorithm that nothing was
+   * measured of comes first.
    */
   readonly sample: <K extends Kernel>(kernels: readonly K[]) => readonly K[]
 }
@@ -208,13 +209,17 @@ export const withProfile = (
     },
     sample: (kernels) => {
       const covered = new Map([...byConfiguration].map(([configuration, points]) => [configuration, points.map(({ size }) => size)]))
-      return kernels.filter((kernel) => {
+      const apart = kernels.filter((kernel) => {
         const [configuration, size] = [configurationKey(kernel), Math.log(base.milliseconds(kernel))]
         const sizes = covered.get(configuration) ?? []
         if (sizes.some((other) => Math.abs(other - size) <= sampledSize)) return false
         covered.set(configuration, [...sizes, size])
         return true
       })
+      // Of what runs by other code nothing is known: one of each tells of many small ones.
+      const firsts = new Map(apart.map((kernel) => [familyKey(kernel), kernel] as const).reverse())
+      const isFirst = (kernel: Kernel): boolean => !families.has(familyKey(kernel)) && firsts.get(familyKey(kernel)) === kernel
+      return [...apart.filter(isFirst), ...apart.filter((kernel) => !isFirst(kernel))]
     }
   }
 }

@@ -85,6 +85,13 @@ test('a sample of kernels leaves none far from those that are measured, and take
   }
 })
 
+test('a sample begins with one of each kind of which nothing is measured, the one of it that matters most', () => {
+  const [large, small] = [relu(1e8), relu(1e5)]
+  const wanted = [large, relu(1e7), copy(1e6, 0), copy(1e3, 0), small]
+  assert.equal(withProfile(base, profileOf([])).sample(wanted), [large, copy(1e6, 0), relu(1e7), copy(1e3, 0), small])
+  assert.equal(withProfile(base, profileOf([[small, 1]])).sample(wanted), [copy(1e6, 0), large, relu(1e7), copy(1e3, 0)])
+})
+
 test("a rectifier's slope makes no other family", () => {
   const model = withProfile(base, profileOf([[relu(1e6), 3]]))
   near(ratioOf(model, { ...relu(1e6), slope: 0.1 }), 3)
