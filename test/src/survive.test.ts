@@ -308,7 +308,7 @@ test('memory that a ulimit does not leave: one sentence', async () => {
     'bench',
     model,
     '--input',
-    '2x3x3400x3400',
+    '2x3x4600x4600',
     '--strategy',
     'plain',
     '--steps',

@@ -75,7 +75,10 @@ test('where another image decoded beside it has wiped out the reason, the senten
     decodeFailure('a.png')(wiped).message,
     'the image a.png cannot be read: it cannot be decoded; it is cut or damaged, so store it anew or leave it out'
   )
-  assert.match(damagedMask('a.png')(wiped).message, /^the mask a\.png cannot be read: it cannot be decoded; it is cut or damaged, so store it anew, or leave its row out, /)
+  assert.match(
+    damagedMask('a.png')(wiped).message,
+    /^the mask a\.png cannot be read: it cannot be decoded; it is cut or damaged, so store it anew, or leave its row out, /
+  )
   assert.match(decodeFailure('a.png')(new Error('bad line')).message, /^the image a\.png cannot be read: bad line; /)
 })
 
