@@ -362,8 +362,7 @@ const zstdFrame = (tile: Uint8Array): Buffer =>
 
 test('tiles of deflate and zstd that are cut, or hold far more than a tile, are refused at once', async () => {
   const window = { top: 0, left: 0, height: 20, width: 20 }
-  const readFirst = async (options: Partial<TiledTiffOptions>) => {
-    write('frames.tif', 'uint16', 2, options)
+  const readFirst = async () => {
     const { read } = await valueOf(openImage(at('frames.tif')))
     return read!(window)
   }
@@ -372,23 +371,26 @@ test('tiles of deflate and zstd that are cut, or hold far more than a tile, are 
     const pixel = place >> 1
     return valueAt('uint16', (Math.floor(pixel / 20) * width + (pixel % 20)) * 2 + (place & 1))
   })
-  assert.equal(asElements('uint16', await valueOf(await readFirst(zstd))), expected)
+  write('frames.tif', 'uint16', 2, zstd)
+  assert.equal(asElements('uint16', await valueOf(await readFirst())), expected)
   const blocks = Array.from({ length: 4000 }, () => [...zstdBlock(1, 2 ** 17, false), 7]).flat()
   const manifold = Buffer.from([...zstdMagic, 0x00, 0x58, ...blocks, ...zstdBlock(0, 0, true)])
+  const deflated = deflateSync(Buffer.alloc(2 ** 28))
   for (const options of [
     { ...zstd, compress: (tile: Uint8Array) => zstdFrame(tile).subarray(0, 1000) },
     { ...zstd, compress: (tile: Uint8Array) => zstdFrame(tile).subarray(0, 11) },
     { ...zstd, compress: () => manifold },
     { ...zstd, compress: () => Buffer.alloc(100, 7) },
     { ...deflate, compress: (tile: Uint8Array) => deflateSync(tile).subarray(0, 500) },
-    { ...deflate, compress: () => deflateSync(Buffer.alloc(2 ** 28)) }
+    { ...deflate, compress: () => deflated }
   ]) {
+    write('frames.tif', 'uint16', 2, options)
     const began = process.cpuUsage()
     assert.match(
-      (await failureOf(await readFirst(options))).message,
+      (await failureOf(await readFirst())).message,
       /frames\.tif cannot be read at rows 0 to 31, .*; it is cut or damaged there/
     )
-    assert.ok(process.cpuUsage(began).user < 5e6)
+    assert.ok(process.cpuUsage(began).user < 2e6)
   }
 })
 
