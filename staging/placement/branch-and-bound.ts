@@ -141,7 +141,7 @@ const choose = (search: Search, frame: Frame, buffer: number): boolean => {
   for (; entry < last && offsets[entries[entry]!] === top; entry++) insert(entries, entries[entry]!, group, out++)
   entries.copyWithin(out, entry, last)
   frame.restEnd = out + last - entry
-  return changedFrom >= changedTo || load.fits(entries, last, frame.restEnd, changedFrom, changedTo, offset)
+  return changedFrom >= changedTo || load.fits(entries, last, frame.restEnd, changedFrom, changedTo, offset, top)
 }
 
 /** Takes back a frame's choice, and what was placed after it in sections that are solved. */
@@ -244,7 +244,7 @@ export const branchAndBound = (buffers: SectionedBuffers, capacity: number, step
     return 'none'
   }
 
-  if (!search.load.fits(search.entries, 0, root.restEnd, 0, buffers.sections, 0)) return result('impossible')
+  if (!search.load.fits(search.entries, 0, root.restEnd, 0, buffers.sections, 0, 0)) return result('impossible')
   for (;;) {
     // What is solved needs no second solution: its frames are left, up to one with sections still
     // to solve.

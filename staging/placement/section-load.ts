@@ -28,9 +28,9 @@ export interface SectionLoad {
    * Tells whether each of the sections [low, high) can hold the buffers in entries [first, last),
    * by offset, each on its offset at least, where nothing comes below `least` any more: as jobs
    * with release dates on one machine, the latest release plus all that is released no earlier,
-   * over all releases.
+   * over all releases. Of releases above `top` that is known, since none has been raised there.
    */
-  readonly fits: (entries: Int32Array, first: number, last: number, low: number, high: number, least: number) => boolean
+  readonly fits: (entries: Int32Array, first: number, last: number, low: number, high: number, least: number, top: number) => boolean
 }
 
 /** All buffers are left at first; `offsets` are the lowest that each can lie at, now. */
@@ -41,7 +41,10 @@ export const createSectionLoad = (
 ): SectionLoad => {
   const left = new Float64Array(sections)
   const crossing = new Int32Array(sections + 1)
+  /** What is left, in the sections that may not hold it. */
   const load = new Float64Array(sections)
+  /** How many of those come before a section. */
+  const rank = new Int32Array(sections + 1)
   /** The section that failed last is likely to fail again. */
   let suspect = 0
 
@@ -61,30 +64,40 @@ export const createSectionLoad = (
     return parts
   }
 
-  const sectionFits = (section: number, entries: Int32Array, first: number, last: number, least: number): boolean => {
-    let sum = 0
-    for (let entry = last - 1; entry >= first; entry--) {
+  const sectionFits = (section: number, entries: Int32Array, first: number, last: number, least: number, top: number): boolean => {
+    let sum = left[section]!
+    for (let entry = first; entry < last && sum + top > capacity; entry++) {
       const buffer = entries[entry]!
+      if (offsets[buffer]! > top) break
       if (from[buffer]! > section || to[buffer]! <= section) continue
-      sum += bytes[buffer]!
       if (Math.max(offsets[buffer]!, least) + sum > capacity) return false
+      sum -= bytes[buffer]!
     }
     return true
   }
 
-  const fits: SectionLoad['fits'] = (entries, first, last, low, high, least) => {
-    if (suspect >= low && suspect < high && !sectionFits(suspect, entries, first, last, least)) return false
-    load.fill(0, low, high)
-    for (let entry = last - 1; entry >= first; entry--) {
+  const fits: SectionLoad['fits'] = (entries, first, last, low, high, least, top) => {
+    if (suspect >= low && suspect < high && !sectionFits(suspect, entries, first, last, least, top)) return false
+    let count = 0
+    for (let section = low; section < high; section++) {
+      rank[section] = count
+      if (left[section]! + top > capacity) load[count++] = left[section]!
+    }
+    if (count === 0) return true
+    rank[high] = count
+    for (let entry = first; entry < last; entry++) {
       const buffer = entries[entry]!
-      const size = bytes[buffer]!
+      if (offsets[buffer]! > top) return true
+      if (from[buffer]! >= high || to[buffer]! <= low) continue
       const room = capacity - Math.max(offsets[buffer]!, least)
-      const stop = Math.min(to[buffer]!, high)
-      for (let section = Math.max(from[buffer]!, low); section < stop; section++)
-        if ((load[section]! += size) > room) {
-          suspect = section
+      const stop = rank[Math.min(to[buffer]!, high)]!
+      for (let place = rank[Math.max(from[buffer]!, low)]!; place < stop; place++) {
+        if (load[place]! > room) {
+          suspect = rank.indexOf(place + 1, low + 1) - 1
           return false
         }
+        load[place]! -= bytes[buffer]!
+      }
     }
     return true
   }
