@@ -44,6 +44,11 @@ const likelyTimes = 1.6
 /** As much, where a target is for each segment by itself, for which that is soon known. */
 const likelyTimesAlone = 1.06
 
+/** What takes so many times as much is not first looked for without what is known to fit. */
+const nearRatio = 1.1
+/** Sums are not exact. */
+const rounding = 1e-9
+
 /** Blocks between statistics that are computed again as one, at most. */
 const maxBlocks = 8
 
@@ -106,7 +111,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
     mayTile: (from: number) => boolean
   ): PathLabel | undefined => {
     const labels = new Map(route.positions.map((position): [number, PathLabel[]] => [position, []]))
-    labels.get(0)!.push({ savedBytes: 0, nanoseconds: 0, last: undefined })
+    insert(labels.get(0)!, 0, 0, undefined, undefined)
     for (const from of route.positions)
       for (const to of route.from(from)) {
         const { aboutNanoseconds, leastNanoseconds, leastKeptBytes, within } = segments.optionsOf({ from, to })
@@ -123,7 +128,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
             const keptBytes = option.keptBytes()
             const savedBytes = holdsKept ? roundBytes(before.savedBytes + keptBytes) : 0
             const sum = before.nanoseconds + option.nanoseconds() + priceOf(keptBytes)
-            if (sum + leastAfter(savedBytes) <= limit) insert(after, { savedBytes, nanoseconds: sum, last: { option, before } })
+            if (sum + leastAfter(savedBytes) <= limit) insert(after, savedBytes, sum, option, before)
           }
         }
       }
@@ -137,13 +142,13 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
     for (;;) {
       const label = fastestByBounds(target, own, ...limits)
       let isExact = true
-      for (let last = label?.last; last !== undefined; last = last.before.last) {
+      for (let last = label; last?.option !== undefined; last = last.before) {
         const { option, before } = last
         if (option.settle === undefined) continue
         const exact = option.settle()
         isExact &&=
           exact !== undefined &&
-          exact.addedBytes() <= Math.min(own, target - before.savedBytes) - persistentBytes &&
+          exact.addedBytes() <= Math.min(own, target - before!.savedBytes) - persistentBytes &&
           exact.keptBytes() <= option.keptBytes() &&
           exact.nanoseconds() <= option.nanoseconds()
       }
@@ -171,7 +176,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
     return leastTimes(route, { bytes: room, from: (position) => (holdsKept ? room - standing(position) : room), holdsKept, price })
   })
   /** What was found, or that nothing is faster than that, by targets. */
-  const known: { readonly target: number; readonly own: number; readonly nanoseconds: number }[] = []
+  const known: { readonly target: number; readonly own: number; readonly nanoseconds: number; readonly isFound: boolean }[] = []
 
   const keptOf = (from: number, to: number): number => (holdsKept ? floorOf({ from, to }).keptBytes() : 0)
   /** Whether there is a way by what segments need at least, for which nothing need be lowered. */
@@ -197,22 +202,27 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
     const route = routeWithin(target)
     if (!mayFit(target, route)) return []
     const least = leastWithin(target)
+    const larger = known.filter((one) => one.target >= target && one.own >= own)
     // A smaller target never takes less time.
-    const nanoseconds = known.reduce(
-      (most, one) => (one.target >= target && one.own >= own ? Math.max(most, one.nanoseconds) : most),
-      least(0)(0)
-    )
-    if (nanoseconds > slowest || nanoseconds === Infinity) return []
+    const nanoseconds = larger.reduce((most, one) => Math.max(most, one.nanoseconds), least(0)(0))
+    const isRefuted = larger.some((one) => !one.isFound && one.nanoseconds >= slowest)
+    if (nanoseconds > slowest || nanoseconds === Infinity || isRefuted) return []
+    // What fits less fits this too.
+    const enough = known
+      .filter((one) => one.isFound && one.target <= target && one.own <= own)
+      .reduce((fastest, one) => Math.min(fastest, one.nanoseconds), Infinity)
     const isLikely = lazy(() => leastKept(target) !== undefined)
     const mostUnasked = holdsKept || slowest < Infinity ? likelyTimes : likelyTimesAlone
     let best: PathLabel | undefined
     for (const times of timesOfLeast) {
+      // As fast as for more nothing is, most likely, that takes time to find out.
+      if (times === 1 && nanoseconds > least(0)(0)) continue
       if (times > mostUnasked && !isLikely()) break
-      const limit = Math.min(slowest, times * nanoseconds)
+      const limit = Math.min(slowest, nearRatio * times * nanoseconds >= enough ? (1 + rounding) * enough : times * nanoseconds)
       best = fastest(target, own, route, least, limit, () => true)
       if (best !== undefined || limit >= slowest) break
     }
-    known.push({ target, own, nanoseconds: best?.nanoseconds ?? slowest })
+    known.push({ target, own, nanoseconds: best?.nanoseconds ?? slowest, isFound: best !== undefined })
     if (best === undefined) return []
     const found = listSegments(best)
     return [joinSegments(found, asked, search.estimate), found]

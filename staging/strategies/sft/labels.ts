@@ -5,30 +5,38 @@ import { segmentsOf, type SegmentOption } from './grid-search'
 export interface PathLabel {
   readonly savedBytes: number
   readonly nanoseconds: number
-  readonly last: { readonly option: SegmentOption; readonly before: PathLabel } | undefined
+  /** The option that it ends with, and the label before that; undefined at the first position. */
+  readonly option: SegmentOption | undefined
+  readonly before: PathLabel | undefined
 }
 
 /**
  * Adds a label to those of a position, which are sorted by bytes upwards and time downwards; none
- * is better in both than another.
+ * is better in both than another, and one that is not better than these is not made.
  */
-export const insert = (labels: PathLabel[], label: PathLabel): void => {
+export const insert = (
+  labels: PathLabel[],
+  savedBytes: number,
+  nanoseconds: number,
+  option: SegmentOption | undefined,
+  before: PathLabel | undefined
+): void => {
   let [low, high] = [0, labels.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if (labels[middle]!.savedBytes <= label.savedBytes) low = middle + 1
+    if (labels[middle]!.savedBytes <= savedBytes) low = middle + 1
     else high = middle
   }
-  if (low > 0 && labels[low - 1]!.nanoseconds <= label.nanoseconds) return
-  if (low > 0 && labels[low - 1]!.savedBytes === label.savedBytes) low--
+  if (low > 0 && labels[low - 1]!.nanoseconds <= nanoseconds) return
+  if (low > 0 && labels[low - 1]!.savedBytes === savedBytes) low--
   let end = low
-  while (end < labels.length && labels[end]!.nanoseconds >= label.nanoseconds) end++
-  labels.splice(low, end - low, label)
+  while (end < labels.length && labels[end]!.nanoseconds >= nanoseconds) end++
+  labels.splice(low, end - low, { savedBytes, nanoseconds, option, before })
 }
 
 /** The segments of a label, from the first on. */
-export const listSegments = ({ last }: PathLabel): readonly Segment[] =>
-  last === undefined ? [] : [...listSegments(last.before), ...segmentsOf(last.option)]
+export const listSegments = ({ option, before }: PathLabel): readonly Segment[] =>
+  option === undefined ? [] : [...listSegments(before!), ...segmentsOf(option)]
 
 /**
  * Resident bytes are rounded up to this many significant bits, which bounds how many labels there
