@@ -51,3 +51,7 @@ export const leastSharesComputed = (graph: Graph, span: Span): readonly number[]
   const [rows, columns] = [sharesAlong(graph, span, 'H'), sharesAlong(graph, span, 'W')]
   return rows.map((share, place) => share * columns[place]!)
 }
+
+/** Whether tiles may compute less of some layer than it makes as a whole. */
+export const tilesMayLeaveOut = (graph: Graph): boolean =>
+  leastSharesComputed(graph, { from: 0, to: graph.nodes.length }).some((share) => share < 1)

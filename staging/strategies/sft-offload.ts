@@ -3,7 +3,7 @@ import type { Graph } from '../graph/graph'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { requestedTiles } from '../graph/directives'
-import { leastSharesComputed } from '../graph/unread'
+import { tilesMayLeaveOut } from '../graph/unread'
 import { alignUp } from '../placement/placement'
 import { lazy, memoize } from '../memoize'
 import { hoistPoolAboveRelu } from '../graph/order'
@@ -123,7 +123,7 @@ export const sftOffload: Strategy = {
     /** Whether what is moved may pass beside computing and take nothing. */
     const hasFreeLink = link === 'alone' && device.copyBytesPerSecond === undefined
     const sizes = outputBytes(createModelScope(graph, device, createPool()))
-    const leavesOut = leastSharesComputed(graph, { from: 0, to: graph.nodes.length }).some((share) => share < 1)
+    const leavesOut = tilesMayLeaveOut(graph)
     const tensorBytes = (tensor: number): number => alignUp(sizes[tensor - 1]!)
     const ownBytes = segmentTargets(search, wholeGraph(graph))
     const onHostFor = (bytes: number): ReadonlySet<number> => streamable(graph, sizes, maxOnDevice(bytes - search.persistentBytes))

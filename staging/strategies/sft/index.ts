@@ -6,6 +6,7 @@ import { isCast } from '../../lowering/scope/parameters'
 import { requestedCheckpoints } from '../../graph/directives'
 import { accumulatesStatistics } from '../../graph/statistics'
 import { fusibleTileAxes } from '../../graph/grid'
+import { tilesMayLeaveOut } from '../../graph/unread'
 import { hoistPoolAboveRelu } from '../../graph/order'
 import { alignUp } from '../../placement/placement'
 import type { Span } from '../../graph/span'
@@ -175,6 +176,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
     const standing = (position: number): number => liveTensors(graph, position).reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
     return leastTimes(route, { bytes: room, from: (position) => (holdsKept ? room - standing(position) : room), holdsKept, price })
   })
+  const leavesOut = lazy(() => tilesMayLeaveOut(graph))
   /** What was found, or that nothing is faster than that, by targets. */
   const known: { readonly target: number; readonly own: number; readonly nanoseconds: number; readonly isFound: boolean }[] = []
 
@@ -202,8 +204,8 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
     const route = routeWithin(target)
     if (!mayFit(target, route)) return []
     const least = leastWithin(target)
-    const larger = known.filter((one) => one.target >= target && one.own >= own)
-    // A smaller target never takes less time.
+    // A smaller target never takes less time, unless finer tiles leave more out.
+    const larger = leavesOut() ? [] : known.filter((one) => one.target >= target && one.own >= own)
     const nanoseconds = larger.reduce((most, one) => Math.max(most, one.nanoseconds), least(0)(0))
     const isRefuted = larger.some((one) => !one.isFound && one.nanoseconds >= slowest)
     if (nanoseconds > slowest || nanoseconds === Infinity || isRefuted) return []
@@ -218,7 +220,8 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
       // As fast as for more nothing is, most likely, that takes time to find out.
       if (times === 1 && nanoseconds > least(0)(0)) continue
       if (times > mostUnasked && !isLikely()) break
-      const limit = Math.min(slowest, nearRatio * times * nanoseconds >= enough ? (1 + rounding) * enough : times * nanoseconds)
+      const isNear = nearRatio * times * nanoseconds >= enough
+      const limit = Math.min(slowest, Math.max(times * nanoseconds, isNear ? (1 + rounding) * enough : 0))
       best = fastest(target, own, route, least, limit, () => true)
       if (best !== undefined || limit >= slowest) break
     }
