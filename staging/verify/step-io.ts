@@ -13,7 +13,8 @@ const stepIoFault = (section: string, name: string, bytes: readonly [number, num
 })
 
 /**
- * Proves that a section uses every value of its I/O buffer, and that `save` hands out all of each.
+ * Proves that a section uses every value of its I/O buffer, and hands out all of each that it does
+ * not only read; `save` hands out all.
  */
 export const proveStepIo = (
   { stores, coordinates }: ProgramEvents,
@@ -21,16 +22,21 @@ export const proveStepIo = (
   written: WrittenBytes
 ): void => {
   const used = new Set<number>()
+  const given = new Set<number>()
   const walk = (list: readonly Event[]): void => {
     for (const event of list)
       if (event.kind === 'loop') walk(event.body)
-      else if (event.kind === 'access') for (const { store } of event.accesses) used.add(store)
+      else if (event.kind === 'access')
+        for (const { store, use } of event.accesses) {
+          used.add(store)
+          if (use !== 'read') given.add(store)
+        }
   }
   walk(events)
   for (let store = stepIo[0]; store < stepIo[1]; store++) {
     const { name, bytes } = stores[store]!
     if (!used.has(store)) fail(stepIoFault(section, name, [0, bytes], 'no instruction touches'))
-    if (section !== 'save') continue
+    if (section !== 'save' && !given.has(store)) continue
     const missing = subtract(accessBoxes(coordinates[store]!, { base: 0, repeats: [], run: bytes }).boxes, written.of(store))
     if (missing.length > 0) fail(stepIoFault(section, name, bytesSpanned(coordinates[store]!, missing), 'no instruction writes'))
   }

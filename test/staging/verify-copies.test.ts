@@ -172,7 +172,8 @@ test('loops with copies are followed up to a number of instructions that is said
 test('rows that a loop reads must be rows that were written, row by row', () => {
   const rows = (written: number, read: number): readonly Instruction[] => [
     loop('H', written, launch(2, stepIo(0), at(2, false, 0, [0, 64, 0]))),
-    loop('W', read, launch(2, at(2, false, 0, [0, 0, 64]), stepIo(0)))
+    loop('W', read, launch(2, at(2, false, 0, [0, 0, 64]), stepIo(0))),
+    launch(0, stepIo(0))
   ]
   const small = (code: readonly Instruction[]): string => {
     const base = withStepIo(program(code, false))

@@ -118,7 +118,7 @@ const convolving = (scratch: 'kept' | 'scratch', role: ProgramBuffer['role'] = '
       step: [
         ...[launch(2, stepIo(0), source!), launch(2, stepIo(0), weights!), launch(3, stepIo(0), kept!)],
         launch(4, source!, weights!, none, made!, own ?? kept!),
-        ...[launch(2, made!, stepIo(0)), launch(3, kept!, stepIo(0))]
+        ...[launch(zero, stepIo(0)), launch(2, made!, stepIo(0)), launch(3, kept!, stepIo(0))]
       ]
     }),
     { kernels: [...kernels, copy(9), copy(8), convolution] }
@@ -132,7 +132,8 @@ const gathering = (to: number): Program =>
     (a) => ({
       step: [
         loop('H', 16, launch(2, stepIo(0), { ...a!, strides: [0, 64, 0] })),
-        loop('H', 4, launch(2, { ...a!, strides: [0, 64, 0] }, { ...a!, base: to }), launch(2, { ...a!, base: to }, stepIo(0)))
+        loop('H', 4, launch(2, { ...a!, strides: [0, 64, 0] }, { ...a!, base: to }), launch(2, { ...a!, base: to }, stepIo(0))),
+        launch(zero, stepIo(0))
       ]
     }),
     { kernels: [...kernels, copy(8)] }
