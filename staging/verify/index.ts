@@ -87,7 +87,7 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
     proveMerged(program, events, section)
     proveSent(program, events, section)
     proveComplete(program, events, section)
-    proveStepIo(events, section, written)
+    proveStepIo(program, events, section, written)
     proveAllRead(events, section)
   }
   const peakBytes = program.pages === undefined ? findPeak(events, 'arena') : mappedPeak(program.pages, events)

@@ -6,7 +6,7 @@ import { conv2d, model, pixelCrossEntropy, relu } from '../../dsl'
 import { referenceModel, stage, verify, type Program } from '../../staging'
 import { asWritten } from '../golden/execute'
 import { must } from '../must'
-import { changeOperand, launches } from './edit-program'
+import { changeOperand, launches, shifted } from './edit-program'
 
 const refusal = (program: Program): string => {
   const verified = verify(program)
@@ -35,6 +35,40 @@ test('classes of which a band writes to the rows of another are refused', () => 
   const { path } = launches(scored).find(({ kernel, path: found }) => kernel.kind === 'argmaxChannels' && found.length > 1)!
   const moved = changeOperand(scored, 'step', path, 1, (address) => ({ ...address, strides: [0, 0, 0] }))
   assert.is(refusal(moved), 'step: no instruction writes bytes 96 .. 336 of "classes of the I/O buffer".')
+})
+
+/** A value at another place, with all that touches it. */
+const valueAt = (name: string, to: number): Program => {
+  const { stepIo } = scored.step
+  const { offset } = stepIo.find((one) => one.name === name)!
+  const moved: Program = {
+    ...scored,
+    step: { ...scored.step, stepIo: stepIo.map((one) => (one.name === name ? { ...one, offset: to } : one)) }
+  }
+  return launches(scored)
+    .flatMap(({ path, launch }) => launch.operands.map((address, operand) => ({ path, address, operand })))
+    .filter(({ address }) => address.space === 'stepIo' && address.base >= offset)
+    .reduce((program, { path, operand }) => changeOperand(program, 'step', path, operand, shifted(to - offset)), moved)
+}
+
+test('values of the I/O buffer that share bytes are refused', () => {
+  assert.equal(
+    scored.step.stepIo.map(({ name, offset }) => [name, offset]),
+    [
+      ['classes', 0],
+      ['input', 384]
+    ]
+  )
+  assert.is(refusal(valueAt('input', 380)), 'step: "classes of the I/O buffer" shares bytes 0 .. 4 of "input of the I/O buffer".')
+})
+
+test('a value beyond the I/O buffer is refused', () => {
+  const { stepIoBytes } = scored.step
+  const short = {
+    ...scored,
+    step: { ...scored.step, stepIo: scored.step.stepIo.map((one) => ({ ...one, shape: [3, ...one.shape.slice(1)] })) }
+  }
+  assert.is(refusal(short), `step: "input of the I/O buffer" has no place in ${stepIoBytes} bytes.`)
 })
 
 test.run()
