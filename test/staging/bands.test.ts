@@ -2,7 +2,7 @@ import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, linear, model, relu, residual } from '../../dsl'
-import { referenceModel, stage, verify, type Segment, type Staged, type StageRequest } from '../../staging'
+import { referenceModel, stage, verify, type Instruction, type Segment, type Staged, type StageRequest } from '../../staging'
 import type { LinkRates } from '../../staging/devices/device-model'
 import { must } from '../must'
 
@@ -43,6 +43,22 @@ test('bands that pass beside computing take less time and more memory, the more 
   assert.ok(fourAhead.milliseconds < 0.9 * four.milliseconds, `${fourAhead.milliseconds} ms instead of ${four.milliseconds}`)
   assert.ok(twelveAhead.milliseconds < fourAhead.milliseconds)
   assert.ok(fourAhead.peakBytes > four.peakBytes)
+})
+
+test('a band of a gradient that is brought from the host and neither begins a tile nor goes back is refused', () => {
+  const { program } = staged({ strategy: 'plain', given: { order: [0, 1, 2, 3, 4, 5, 6], segments: segmentsIn(4, false) } })
+  const withoutSeeds = (code: readonly Instruction[]): readonly Instruction[] =>
+    code.map((one): Instruction => {
+      if (one.kind === 'loop') return { ...one, body: withoutSeeds(one.body) }
+      if (one.kind !== 'copy') return one
+      const { seed: _, ...copy } = one
+      return copy
+    })
+  const verified = verify({ ...program, step: { ...program.step, code: withoutSeeds(program.step.code) } })
+  assert.match(
+    isRight(verified) ? '' : verified.left.message,
+    /host brings a part of "the gradient of the output of 3 on the host" that is neither a seed nor goes back\.$/
+  )
 })
 
 test('where the threads that compute copy too, what passes beside computing takes from it', () => {

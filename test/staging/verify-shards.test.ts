@@ -347,6 +347,14 @@ const packedBeforeTiles = (): Program => {
   return movedApart({ ...program, step: { ...program.step, code: early } }, packed)
 }
 
+/** Gathers a sum once more when all is done, in places that nothing else has. */
+const gatheredAgain = (): Program => {
+  const gatheringOf = (program: Program): AllToAll => program.step.code.find((one) => isGatheringOf(program, one, sum)) as AllToAll
+  const { send, receive } = gatheringOf(sound[1]!)
+  const apart = movedApart(movedApart(sound[1]!, send.buffer!), receive.buffer!)
+  return { ...apart, step: { ...apart.step, code: [...apart.step.code, gatheringOf(apart)] } }
+}
+
 for (const [what, program, sentence] of [
   [
     'zeros over rows that are packed',
@@ -408,6 +416,16 @@ for (const [what, program, sentence] of [
     }),
     /uses "the output of 6" before the parts of all ranks are added/
   ],
+  [
+    'a sum of which half is gathered again',
+    withStep(1, (code, program) => {
+      const at = code.findIndex((one) => isGatheringOf(program, one, sum))
+      const gathering = code[at] as AllToAll
+      return code.toSpliced(at + 1, 0, { ...gathering, bytes: gathering.bytes / 2 })
+    }),
+    /\(allToAll\): send does not bring all of "the output of 6" of all ranks in their order\.$/
+  ],
+  ['a sum that is gathered and not added', gatheredAgain(), /^step: leaves out parts of "the output of 6" of some ranks\.$/],
   [
     'a sum of its own part alone',
     withStep(1, (code, program) => {
@@ -500,6 +518,24 @@ for (const [what, programs, sentence] of [
       one.kind === 'launch' && groupedPrograms[1]!.kernels[one.kernel]!.kind === 'mergeMoments' ? [] : [one]
     ),
     /before what ranks have of it is merged\.$/
+  ],
+  [
+    'moments that are zero again when all have them',
+    groupedPrograms.map((program): Program => {
+      const buffer = program.buffers.findIndex(({ name }) => name === 'moments of 1')
+      const { offset, bytes } = program.buffers[buffer]!
+      const zero: Launch = {
+        kind: 'launch',
+        kernel: program.kernels.length,
+        operands: [{ space: 'arena', base: offset, strides: [0, 0, 0], buffer }]
+      }
+      return {
+        ...program,
+        kernels: [...program.kernels, { kind: 'zero', bytes }],
+        step: { ...program.step, code: [...program.step.code, zero] }
+      }
+    }),
+    /^step: leaves this rank's part alone of "moments of 1"\.$/
   ],
   [
     'moments that other groups do not get',
@@ -627,6 +663,15 @@ for (const [what, programs, sentence] of [
       kernels: program.kernels.map((kernel) => (kernel.kind === 'mergeMoments' ? { ...kernel, parts: 2 } : kernel))
     })),
     /is of 2 parts of 96 bytes, where 3 ranks have 96 bytes of "moments of 1"\.$/
+  ],
+  [
+    'moments of which half are gathered again',
+    normalisingEdited((code) => {
+      const at = code.findIndex((one) => isGatheringOf(soundNormalising[1]!, one, /^moments of 1$/))
+      const gathering = code[at] as AllToAll
+      return code.toSpliced(at + 1, 0, { ...gathering, bytes: gathering.bytes / 2 })
+    }),
+    /\(allToAll\): send does not bring all of "moments of 1" of all ranks in their order\.$/
   ],
   [
     'gradients of parameters of what all ranks have',

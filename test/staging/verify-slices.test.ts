@@ -131,6 +131,19 @@ for (const [what, wrong, sentence] of [
     /nothing has waited for the compute engine/
   ],
   [
+    'a slice of no rank',
+    changed('update', 'ownSlice', 0, (one) => [{ ...one, ranks: 0 }]),
+    /^update, instruction 0 \(ownSlice\): takes one of 0 slices of \d+ bytes\.$/
+  ],
+  [
+    'a gradient of no parameter',
+    {
+      ...sharded,
+      persistentTensors: sharded.persistentTensors.map((one) => (one.name === '0.weight' ? { ...one, name: 'another' } : one))
+    },
+    /^there is a gradient of "0\.weight", and no such parameter\.$/
+  ],
+  [
     'a slice in a loop',
     changed('update', 'ownSlice', 0, (one) => [{ kind: 'loop', axis: 'H', count: 2, body: [one] }]),
     /^update, instruction 0\.0 \(ownSlice\): stands in a loop\.$/

@@ -211,6 +211,11 @@ const broken: readonly (readonly [string, Program, RegExp])[] = [
     /^step, instruction 1 \(loadImage\): rowOrigin takes the values 30 \.\. 30, outside 0 \.\. \d+\.$/
   ],
   [
+    'an index that is an address',
+    changeOperand(sound, 'step', [1], 2, (address) => ({ ...address, space: 'arena', buffer: 0 })),
+    /^step, instruction 1 \(loadImage\): rowOrigin is no index\.$/
+  ],
+  [
     'a loss that is never computed',
     drop(sound, 'step', launches(sound).find(({ kernel }) => kernel.kind === 'softmaxCrossEntropyForward')!.path),
     /^step: softmaxCrossEntropyForward leaves out all of "target of the I\/O buffer"\.$/
@@ -360,6 +365,34 @@ test('a sum over pixels may be followed in place', () => {
   ]
   for (const after of [relu, dropout({ rate: 0.5 })])
     assert.is(refusal(program([conv2d({ out: 4, k: 3 }), globalAvgPool, after, linear({ out: 2 })], segments)), '')
+})
+
+test('a gradient that no tile begins with is refused', () => {
+  const seeds = launches(sound).filter(({ launch: { seed, operands } }) => seed !== undefined && operands[seed]!.buffer === bufferOf(bands))
+  const zeroed = seeds.reduce((changed, { path, launch }) => {
+    const place = launch.operands[1]!
+    const { offset, bytes } = sound.buffers[place.buffer!]!
+    const zero: Launch = { kind: 'launch', kernel: changed.kernels.length, operands: [{ ...place, base: offset, strides: [0, 0, 0] }] }
+    return replaceAt({ ...changed, kernels: [...changed.kernels, { kind: 'zero', bytes }] }, 'step', path, () => [zero])
+  }, sound)
+  assert.ok(seeds.length > 1)
+  assert.is(refusal(zeroed), 'step: the tiles\' backward leaves out all of "the gradient of the output of 4".')
+})
+
+test('a sum over pixels of which a tile leaves out a row is refused', () => {
+  const summing = program(
+    [conv2d({ out: 4, k: 3, p: 1 }), globalAvgPool, linear({ out: 2 })],
+    [
+      { from: 0, to: 2, grid: { B: 1, H: 4, W: 1 }, recompute: true, reorder: 'once' },
+      { from: 2, to: 4, ...whole }
+    ]
+  )
+  assert.is(refusal(summing), '')
+  const { path } = launches(summing).find(({ kernel }) => kernel.kind === 'globalAveragePoolForward')!
+  const short = changeKernel(summing, 'step', path, (kernel) =>
+    kernel.kind === 'globalAveragePoolForward' ? { ...kernel, height: kernel.height - 1 } : kernel
+  )
+  assert.is(refusal(short), 'step: globalAveragePoolForward takes 768 bytes of "the output of 1" too few, over 768 pixels.')
 })
 
 test('what backward does not need is not computed again', () => {
