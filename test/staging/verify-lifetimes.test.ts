@@ -200,4 +200,66 @@ for (const [what, sound, wrong, sentence] of [
     assert.is(sentenceOf(wrong), sentence)
   })
 
+const pool: Kernel = {
+  ...{ kind: 'maxPoolForward', batch: 1, inChannels: 1, inHeight: 3, inWidth: 3, outHeight: 3, outWidth: 3, layout: 0 },
+  ...{ kernelHeight: 3, kernelWidth: 3, strideHeight: 1, strideWidth: 1, dilationHeight: 1, dilationWidth: 1 },
+  ...{ padTop: 1, padBottom: 1, padLeft: 1, padRight: 1 }
+}
+
+/** One instruction, or a loop, on a buffer that is written whole before, and read behind. */
+const within = (code: (a: Address) => readonly Instruction[]): string =>
+  sentenceOf(
+    program(
+      [buffer('a', 0, 2 * size), buffer('weights', 2 * size, 9 * 8)],
+      (a, weights) => ({
+        step: [
+          ...[launch(copyAll, stepIo(0), a!), launch(copyAll, stepIo(0), { ...a!, base: size }), launch(5, stepIo(0), weights!)],
+          ...code(a!),
+          ...[launch(6, weights!, stepIo(0)), launch(copyAll, a!, stepIo(0))]
+        ]
+      }),
+      {
+        kernels: [
+          ...kernels,
+          { kind: 'rectifierForward', count: 8, slope: 0 },
+          { ...copy(8), add: 1 } as Kernel,
+          ...[convolution, copy(9), copy(9), pool]
+        ]
+      }
+    )
+  )
+const [rectify, addTo, convolve, maximise] = [2, 3, 4, 7]
+const at = (a: Address, base: number, row = 0): Address => ({ ...a, base, strides: [0, row, 0] })
+
+for (const [what, code, sentence] of [
+  ['works element by element in one place', (a) => [launch(rectify, at(a, 0), at(a, 0))], 'nothing is wrong'],
+  [
+    'works element by element a few further',
+    (a) => [launch(rectify, at(a, 0), at(a, 8))],
+    'step, instruction 3 (rectifierForward): destination overwrites source in "a" while it is read.'
+  ],
+  ['works element by element beside what it reads', (a) => [launch(rectify, at(a, 0), at(a, 64))], 'nothing is wrong'],
+  [
+    'works element by element, and a few further in the next iteration',
+    (a) => [loop('H', 2, launch(rectify, at(a, 0), at(a, 0, 8)))],
+    'step, instruction 3.0 (rectifierForward): destination overwrites source in "a" while it is read.'
+  ],
+  [
+    'adds to what it reads',
+    (a) => [launch(addTo, at(a, 0), at(a, 56))],
+    'step, instruction 3 (copyBox): destination overwrites source in "a" while it is read.'
+  ],
+  [
+    'reads neighbours, in one place',
+    (a) => [launch(convolve, at(a, 0), { ...a, base: 2 * size, buffer: 1 }, none, at(a, 0), none)],
+    'step, instruction 3 (convolutionForward): destination overwrites source in "a" while it is read.'
+  ],
+  [
+    'makes two results in one place',
+    (a) => [launch(maximise, stepIo(0), at(a, 0), at(a, 64))],
+    'step, instruction 3 (maxPoolForward): destination overwrites indices in "a" while it is read.'
+  ]
+] as const satisfies readonly (readonly [string, (a: Address) => readonly Instruction[], string])[])
+  test(`what ${what}: ${sentence === 'nothing is wrong' ? 'sound' : 'refused'}`, () => assert.is(within(code), sentence))
+
 test.run()
