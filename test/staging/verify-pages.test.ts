@@ -90,6 +90,25 @@ for (const tiled of [false, true]) {
     assert.is(faultOf({ ...program, peakBytes: program.peakBytes + pageBytes })?.kind, 'peak')
   })
 
+  test(`${name}: with pages that are none, or at addresses that are always mapped, it is refused`, () => {
+    const resident = program.pages!.residentBytes
+    const beginning = (...code: readonly Instruction[]): string | undefined =>
+      faultOf({ ...program, step: { ...program.step, code: [...code, ...program.step.code] } })?.message
+    assert.ok(resident > 0)
+    assert.is(
+      beginning(map(0, resident, pageBytes), unmap(0, pageBytes)),
+      'step, instruction 0 (map): maps 4096 bytes of what is always mapped.'
+    )
+    for (const [address, bytes] of [
+      [-pageBytes, pageBytes],
+      [resident, 0]
+    ] as const)
+      assert.match(
+        beginning(map(address, resident, bytes)) ?? '',
+        /^step, instruction 0 \(map\): names bytes .*, no whole pages of \d+ bytes\.$/
+      )
+  })
+
   test(`${name}: memory that goes and comes back under a value loses it`, () => {
     // Every place between two launches: whoever reads a value after it finds nothing.
     const { one, at } = mapping(program, 'map').at(-1)!
