@@ -200,6 +200,29 @@ for (const [what, sound, wrong, sentence] of [
     assert.is(sentenceOf(wrong), sentence)
   })
 
+test('a state that another section writes, and restoring does not, is refused', () => {
+  const wrong = program([buffer('velocity', 0, size, 'persistent')], (velocity) => ({
+    restore: [launch(zero, stepIo(0))],
+    step: [launch(zero, stepIo(0)), launch(zero, velocity!)],
+    evaluate: [launch(copyAll, velocity!, stepIo(0))]
+  }))
+  assert.is(sentenceOf(wrong), 'evaluate, instruction 0 (copyBox): source reads bytes 0 .. 256 of "velocity", which nothing writes before.')
+})
+
+test('a pool of which neither the maxima nor their places are read is refused', () => {
+  const wrong = program(
+    [buffer('maxima', 0), buffer('indices', size)],
+    (maxima, indices) => ({ step: [launch(zero, stepIo(0)), launch(2, stepIo(0), maxima!, indices!)] }),
+    { kernels: [...kernels, pool] }
+  )
+  assert.is(sentenceOf(wrong), 'step, instruction 1 (maxPoolForward): destination writes bytes 0 .. 72 of "maxima", which nothing reads.')
+})
+
+test('a buffer before the arena is refused', () => {
+  const wrong = program([buffer('value', -size)], () => ({ step: [launch(zero, stepIo(0))] }))
+  assert.is(sentenceOf(wrong), 'the buffer "value" has no place in the arena.')
+})
+
 const pool: Kernel = {
   ...{ kind: 'maxPoolForward', batch: 1, inChannels: 1, inHeight: 3, inWidth: 3, outHeight: 3, outWidth: 3, layout: 0 },
   ...{ kernelHeight: 3, kernelWidth: 3, strideHeight: 1, strideWidth: 1, dilationHeight: 1, dilationWidth: 1 },
