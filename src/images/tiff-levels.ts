@@ -30,8 +30,9 @@ const isReducedFrom = (whole: TiffDirectory, one: TiffDirectory): boolean => {
   const { height, width, tile } = one
   if (tile === undefined || one.isMask || !hasSameSamples(whole, one)) return false
   if (height >= whole.height || width >= whole.width || height === 0 || width === 0) return false
-  const scale = whole.width / width
-  return Math.abs(whole.height / scale - height) <= Math.max(2, rounding * height)
+  const isNear = (side: number, exact: number): boolean => Math.abs(exact - side) <= Math.max(2, rounding * side)
+  // By either side: rounding changes a short one more.
+  return isNear(height, (whole.height * width) / whole.width) || isNear(width, (whole.width * height) / whole.height)
 }
 
 const toLevel = ({ height, width, tile, page, subDirectory, at }: TiffDirectory): ImageLevel => ({

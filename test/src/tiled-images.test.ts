@@ -110,6 +110,24 @@ test('thumbnails, labels, and pages of the same size or of other channels are no
   assert.match(imageNotices([{ path: 'others.tif', header }])[0] ?? '', /several pages or frames/)
 })
 
+test('levels of an image of a short and a long side are told by the long one, of which rounding is less', async () => {
+  for (const turned of [false, true]) {
+    const sides = (
+      [
+        [77, 573],
+        [38, 286],
+        [19, 143]
+      ] as const
+    ).map(([short, long]) => (turned ? level(short, long) : level(long, short)))
+    writeTiledTiff(at('long.tif'), sides, rgb)
+    const { header } = await valueOf(openImage(at('long.tif')))
+    assert.equal(
+      header.levels.map(({ height, width }) => [height, width]),
+      sides.map(({ height, width }) => [height, width])
+    )
+  }
+})
+
 test('of a header that is longer than any, only so much is read', async () => {
   const page = { height: 16, width: 16, pixels: new Uint8Array(16 * 16) }
   const pages = Array.from({ length: 20 }, () => [{ ...page, description: 'x'.repeat(2 ** 20 - 1) }])
