@@ -230,6 +230,18 @@ const listSubDirectories = ({ fields }: Entries, numbers: Numbers): readonly num
   return Array.from({ length: Math.floor(field.bytes.length / each) }, (_, index) => numberAt(field.bytes, index * each, each, numbers))
 }
 
+/**
+ * The first directory of an NDPI, whose place has 8 bytes in a header as of TIFF: of more than 4
+ * GiB it may lie beyond what TIFF's 4 bytes say. Only that it is one is looked at.
+ */
+const readFarDirectory = async (file: FileHandle, start: Buffer, numbers: Numbers): Promise<TiffDirectory | undefined> => {
+  const at = start.length < 12 ? 0 : numberAt(start, 4, 8, numbers)
+  if (at < 2 ** 32 || !Number.isSafeInteger(at)) return undefined
+  const entries = await entriesAt(file, at, numbers, { bytes: mostBytesOfFile })
+  const directory = entries && makeDirectory(entries, numbers, { page: 0, at })
+  return directory?.isHamamatsu === true ? directory : undefined
+}
+
 const readDirectories = async (file: FileHandle): Promise<readonly TiffDirectory[]> => {
   const start = await bytesAt(file, 0, 16)
   const mark = start.toString('latin1', 0, 2)
@@ -238,6 +250,8 @@ const readDirectories = async (file: FileHandle): Promise<readonly TiffDirectory
   const version = numberAt(start, 2, 2, { isLittle, isBig: false })
   if ((version !== 42 && version !== 43) || (version === 43 && start.length < 16)) return []
   const numbers = { isLittle, isBig: version === 43 }
+  const far = isLittle && version === 42 ? await readFarDirectory(file, start, numbers) : undefined
+  if (far !== undefined) return [far]
   const left: Allowance = { bytes: mostBytesOfFile }
   const found: TiffDirectory[] = []
   const seen = new Set<number>()

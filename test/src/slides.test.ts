@@ -1,5 +1,5 @@
 /** Slides by OpenSlide, where it is installed. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import * as E from 'fp-ts/Either'
@@ -109,6 +109,25 @@ test('what OpenSlide reads is told by what is in the file', async () => {
     writeTiledTiff(at(name), pyramid, { tile: 16, channels: 3, description: more })
     assert.ok(await is(name))
   }
+})
+
+test('an NDPI of more than 4 GiB, whose directory lies beyond, is one: its places have eight bytes', async () => {
+  const [directoryAt, entries] = [2 ** 32 + 4096, 1]
+  const head = Buffer.alloc(16)
+  head.write('II*\0', 'latin1')
+  head.writeBigUInt64LE(BigInt(directoryAt), 4)
+  const directory = Buffer.alloc(2 + 12 * entries + 8)
+  directory.writeUInt16LE(entries, 0)
+  directory.writeUInt16LE(65420, 2)
+  directory.writeUInt16LE(4, 4)
+  directory.writeUInt32LE(1, 6)
+  directory.writeUInt32LE(1, 10)
+  const file = openSync(at('far.ndpi'), 'w')
+  // All between is a hole, which takes no room on the disk.
+  writeSync(file, head, 0, head.length, 0)
+  writeSync(file, directory, 0, directory.length, directoryAt)
+  closeSync(file)
+  assert.ok(isSlide(at('far.ndpi'), await readTiffDirectories(at('far.ndpi')), 'II*\0'))
 })
 
 withLibrary('a MIRAX slide without its folder is no JPEG, though its file is one', async () => {
