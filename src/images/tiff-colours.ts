@@ -1,6 +1,6 @@
 import type { TiffDirectory } from './tiff-directories'
 
-const yCbCr = 6
+const [cmyk, yCbCr] = [5, 6]
 const jpegs: readonly number[] = [6, 7]
 /** White is zero, black is zero, RGB, palette, CMYK. */
 const known: readonly number[] = [0, 1, 2, 3, 5]
@@ -31,24 +31,33 @@ const methodNames: Readonly<Record<number, string>> = {
 /** What sharp is built without. */
 const undecodedMethods: readonly number[] = [6, 34887, 34925, 50000, 50002]
 
+/** libvips 8.18 decodes tiles of JPEG of one channel, three, or four of CMYK. */
+const isJpegBesideColours = ({ compression, channels, photometric, tile }: TiffDirectory): boolean =>
+  compression === 7 && tile !== undefined && (channels === 2 || (channels === 4 && photometric !== cmyk))
+
 /** Returns why sharp does not decode a TIFF of 8-bit samples; undefined where it does. */
-export const findDecoderFault = ({ compression, isPlanar, channels, tile }: TiffDirectory): string | undefined => {
+export const findDecoderFault = (directory: TiffDirectory): string | undefined => {
+  const { compression, isPlanar, channels, tile } = directory
   if (undecodedMethods.includes(compression))
     return `is compressed by ${methodNames[compression]}, of which 8-bit grey and colours are not read`
+  if (isJpegBesideColours(directory)) return 'has a channel beside its colours in tiles of JPEG, which are not read as colours'
   // Of grey and a channel beside, libvips 8.18 takes strips of both for rows of one.
   return isPlanar && (tile !== undefined || channels === 2)
     ? `has ${tile === undefined ? 'strips' : 'tiles'} of its own for each colour, which are not read as colours`
     : undefined
 }
 
-/** White as zero, or by a palette: what is stored is not what is seen. */
-const isDrawnOtherwise = (photometric: number | undefined): boolean => photometric === 0 || photometric === 3
+/** White as zero, by a palette, or YCbCr: what is stored is not what is seen. */
+const isDrawnOtherwise = (photometric: number | undefined): boolean => [0, 3, yCbCr].includes(photometric ?? 1)
 
 /** What to do about it: bands are read by another decoder. */
-const decoderRemedy = ({ compression, channels, photometric }: TiffDirectory): string =>
-  bandMethods.includes(compression) && !isDrawnOtherwise(photometric)
-    ? `give --bands ${channels < 3 ? '1,1,1' : '1,2,3'}, or store it with deflate, LZW or JPEG, colours together`
-    : 'store it with deflate, LZW or JPEG'
+const decoderRemedy = (directory: TiffDirectory): string => {
+  const { compression, channels, photometric } = directory
+  const methods = isJpegBesideColours(directory) ? 'deflate or LZW' : 'deflate, LZW or JPEG'
+  return bandMethods.includes(compression) && !isDrawnOtherwise(photometric)
+    ? `give --bands ${channels < 3 ? '1,1,1' : '1,2,3'}, or store it with ${methods}, colours together`
+    : `store it with ${methods}`
+}
 
 /** Returns why a TIFF is not read as RGB, and what to do; undefined where it is. */
 export const findFaultAsColours = (directory: TiffDirectory): string | undefined => {

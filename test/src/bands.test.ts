@@ -563,6 +563,18 @@ test('values that would be read as other ones, or by no decoder, are refused by 
     (await failureOf(inspectMask(at('planar.tif')))).message,
     /planar\.tif has tiles of its own .*: store it with deflate or LZW, .*$/
   )
+  for (const [channels, photometric, bands] of [
+    [2, 1, '1,1,1'],
+    [4, 2, '1,2,3']
+  ] as const) {
+    write('beside.tif', 'uint8', channels, { compression: 7, photometric })
+    assert.match(
+      (await failureOf(openImage(at('beside.tif')))).message,
+      new RegExp(
+        `beside\\.tif has a channel beside its colours in tiles of JPEG, which are not read as colours: give --bands ${bands}, or store it with deflate or LZW, colours together$`
+      )
+    )
+  }
   write('old.tif', 'uint8', 3, { compression: 6, photometric: 6 })
   assert.match(
     (await failureOf(openImage(at('old.tif')))).message,
