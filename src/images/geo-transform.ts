@@ -47,22 +47,30 @@ const shortKeys = (geoKeys: readonly number[]): ReadonlyMap<number, number> =>
       .map(([key, , , value]) => [key!, value!])
   )
 
-const isAffine = (affine: readonly number[]): affine is GeoTransform['affine'] => affine.length === 6 && affine.every(Number.isFinite)
+/** Six numbers that give each pixel a place of its own. */
+const isAffine = (affine: readonly number[]): affine is GeoTransform['affine'] => {
+  const [, b, c, , e, f] = affine
+  return affine.length === 6 && affine.every(Number.isFinite) && b! * f! !== c! * e!
+}
 
 /**
- * The place that GeoTIFF's tags tell: by a transformation, or by a scale and one point. Undefined
- * where there is neither.
+ * The place that GeoTIFF's tags tell, as GDAL reads it: by a scale and one point, or by a
+ * transformation. Undefined where there is neither.
  */
-export const readGeoTransform = ({ pixelScale, tiePoints, transformation, geoKeys = [] }: GeoTags): GeoTransform | undefined => {
+export const readGeoTransform = ({
+  pixelScale = [],
+  tiePoints = [],
+  transformation = [],
+  geoKeys = []
+}: GeoTags): GeoTransform | undefined => {
   const keys = shortKeys(geoKeys)
   const affineOf = (): readonly number[] => {
-    if (transformation !== undefined && transformation.length >= 8) {
-      const [b, c, , a, e, f, , d] = transformation
-      return [a!, b!, c!, d!, e!, f!]
-    }
-    if (pixelScale === undefined || tiePoints === undefined || pixelScale.length < 2 || tiePoints.length < 6) return []
-    const [[across, down], [column, row, , x, y]] = [pixelScale, tiePoints] as [number[], number[]]
-    return [x! - column! * across!, across!, 0, y! + row! * down!, 0, -down!]
+    const [[across = 0, signedDown = 0], [column, row, , x, y]] = [pixelScale, tiePoints]
+    // What some writers make negative goes down all the same.
+    const down = Math.abs(signedDown)
+    if (across !== 0 && down !== 0 && tiePoints.length >= 6) return [x! - column! * across, across, 0, y! + row! * down, 0, -down]
+    const [b, c, , a, e, f, , d] = transformation
+    return transformation.length < 8 ? [] : [a!, b!, c!, d!, e!, f!]
   }
   const affine = affineOf()
   if (!isAffine(affine)) return undefined

@@ -44,6 +44,18 @@ test('points of pixels lie half a pixel off; systems of the file itself have no 
   assert.equal(geoTransform, { affine: [499_975, 10, 0, 5_300_030, 0, -20] })
 })
 
+test('a scale of 0 tells no place, and a negative one down is taken as GDAL takes it: rows go south', async () => {
+  assert.is(await geoTransformOf([[33550, 12, [0, 0, 0]], point]), undefined)
+  assert.is(await geoTransformOf([[34264, 12, Array<number>(16).fill(0)]]), undefined)
+  assert.equal((await geoTransformOf([[33550, 12, [10, -20, 0]], point]))!.affine, [499_980, 10, 0, 5_300_020, 0, -20])
+})
+
+test('of a scale and a point beside a transformation these count, as with GDAL', async () => {
+  const turned: Field = [34264, 12, [3, 4, 0, 100, 4, -3, 0, 200, 0, 0, 0, 0, 0, 0, 0, 1]]
+  assert.equal((await geoTransformOf([scale, point, turned]))!.affine, [499_980, 10, 0, 5_300_020, 0, -20])
+  assert.equal((await geoTransformOf([[33550, 12, [0, 0, 0]], point, turned]))!.affine, [100, 3, 4, 200, 4, -3])
+})
+
 test('a code of 0 is none, nor is what stands in another tag', async () => {
   const affine = [499_980, 10, 0, 5_300_020, 0, -20]
   assert.equal(await geoTransformOf([scale, point, keys([3072, 0])]), { affine })
