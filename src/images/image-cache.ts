@@ -14,12 +14,12 @@ import { type PolygonMap, polygonBytes } from './paint-polygons'
 import { type Extent2, extentText, finest } from './resolution'
 import type { Reading } from './samples'
 
-/** Decoded masks by path, as large as their images. */
-export const maskCache = (least: Extent2): ((path: string) => Outcome<ClassMap>) => {
+/** Decoded masks by path. */
+export const maskCache = (): ((path: string) => Outcome<ClassMap>) => {
   const cache = makeCache<ClassMap>(maxBytesInMemory)
   const decode = (path: string): Outcome<ClassMap> =>
     pipe(
-      decodeMask(path, least),
+      decodeMask(path),
       tap((mask) => cache.put(path, mask.pixels.length, mask))
     )
   return (path) => async () => {

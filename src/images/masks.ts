@@ -5,7 +5,6 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import { type AnnotationRules, ignoredLabel } from './class-list'
-import { computeUpscaledExtent } from './decode-image'
 import { type TiledMask, countValues, damagedMask, openTiledMask } from './mask-windows'
 import type { Extent2 } from './resolution'
 import { loadSharp } from './load-sharp'
@@ -88,41 +87,22 @@ export const openMask = (path: string): Outcome<TiledMask | undefined> =>
     TE.chain(() => openTiledMask(path))
   )
 
-/** What stands at the middle of each pixel. */
-const enlargeNearest = (pixels: Uint8Array, stored: Extent2, wanted: Extent2): Uint8Array => {
-  if (wanted.height === stored.height && wanted.width === stored.width) return pixels
-  const places = (from: number, to: number): readonly number[] =>
-    Array.from({ length: to }, (_, place) => Math.floor(((place + 0.5) * from) / to))
-  const columns = places(stored.width, wanted.width)
-  const enlarged = new Uint8Array(wanted.height * wanted.width)
-  let at = 0
-  for (const row of places(stored.height, wanted.height))
-    for (const column of columns) enlarged[at++] = pixels[row * stored.width + column]!
-  return enlarged
-}
-
-/**
- * Decodes a mask: 8-bit grey or palette PNG (fewer bits too), of which the stored values are
- * classes; resized up (nearest) as its image is.
- */
-export const decodeMask = (path: string, least: Extent2 = { height: 1, width: 1 }): Outcome<ClassMap> => {
+/** Decodes a mask: 8-bit grey or palette PNG (fewer bits too), whose stored values are classes. */
+export const decodeMask = (path: string): Outcome<ClassMap> => {
   const unreadable = unreadableMask(path)
   return pipe(
     checkOrdinary(path),
     TE.chain(() => TE.tryCatch(() => readFile(path), unreadable)),
     TE.chainEitherK((png) => E.mapLeft((fault: string) => inputFailure(`the mask ${path} ${fault}`))(toGreyPng(png))),
     TE.bind('stored', ({ png }) => TE.tryCatch((): Promise<Extent2> => loadSharp()(png, sharpOptions).metadata(), damagedMask(path))),
-    TE.bind('wanted', ({ stored: { height, width } }) =>
-      TE.fromEither(computeUpscaledExtent(`the mask ${path}`, { height, width }, least))
-    ),
-    TE.chain(({ png, bitDepth, stored, wanted }) =>
+    TE.chain(({ png, bitDepth, stored: { height, width } }) =>
       TE.tryCatch(async () => {
         const image = loadSharp()(png, sharpOptions).toColourspace('b-w').extractChannel(0)
         const { data } = await image.raw().toBuffer({ resolveWithObject: true })
         // Decoders spread fewer bits over 0 .. 255.
         const step = 255 / (2 ** bitDepth - 1)
         const pixels = step === 1 ? data : data.map((value) => value / step)
-        return { pixels: enlargeNearest(pixels, stored, wanted), ...wanted }
+        return { pixels, height, width }
       }, damagedMask(path))
     )
   )

@@ -103,7 +103,7 @@ interface SeenImage {
 /** Loads crops of images and masks for steps; keeps what is decoded for the steps that follow. */
 export const createImageLoader = ({ crop, batch, rotate, resolution, pixelBytes: each }: ImageLoaderOptions): ImageLoader => {
   const least = minExtent(crop, rotate)
-  const [wholeImage, wholeMask, polygons] = [imageCache(least, undefined, resolution), maskCache(least), annotationCache()]
+  const [wholeImage, wholeMask, polygons] = [imageCache(least, undefined, resolution), maskCache(), annotationCache()]
   const opened = memoize((path) => openImage(path, resolution))
   const openedMask = memoize((path) => TE.map((tiled: TiledMask | undefined) => ({ tiled }))(openMask(path)))
   const seen = (example: Example): Outcome<SeenImage> =>
@@ -154,10 +154,7 @@ export const createImageLoader = ({ crop, batch, rotate, resolution, pixelBytes:
     isMask(label) ? TE.chainEitherK(checkSize(`the image ${path}`, label, extent))(wholeImage(path)) : wholeImage(path)
 
   const checkedMask = (mask: Mask): Outcome<ClassMap> =>
-    pipe(
-      TE.fromEither(computeUpscaledExtent(`the mask ${mask.path}`, mask, least)),
-      TE.chain((wanted) => TE.chainEitherK(checkSize(`the mask ${mask.path}`, mask, wanted))(wholeMask(mask.path)))
-    )
+    TE.chainEitherK(checkSize(`the mask ${mask.path}`, mask, mask))(wholeMask(mask.path))
 
   const cutPixels = (mask: Mask, extent: Extent2, window: ImageWindow): Outcome<ClassMap> =>
     pipe(

@@ -10,6 +10,7 @@ import { checkLabels } from '../../src/images/dataset'
 import { readDataset } from '../../src/commands/read-dataset'
 import { type DecodedImage, decodeImage } from '../../src/images/decode-image'
 import { enlargeFile, enlargePixels } from '../../src/images/enlarge'
+import { cutMask } from '../../src/images/mask-crops'
 import { decodeMask } from '../../src/images/masks'
 import { failureOf, valueOf } from './outcome'
 import { imageCache } from '../../src/images/image-cache'
@@ -159,7 +160,7 @@ test('what is enlarged stays where it was, and masks lie on it', async () => {
       const inside = Math.min(rows - 1, Math.max(0, place))
       assert.ok(Math.abs(enlarged[middle + 3 * column]! - 10 - 10 * inside) <= 0.51, `${side}, column ${column}`)
     })
-    const mask = await valueOf(decodeMask(at('ramp-mask.png'), least))
+    const mask = cutMask(await valueOf(decodeMask(at('ramp-mask.png'))), least, { top: 0, left: 0, ...least })
     assert.equal(
       [...mask.pixels.subarray(0, side)],
       expected.map((place) => 1 + Math.floor(place + 0.5))

@@ -24,6 +24,7 @@ import {
   writeTensorFile
 } from '../../src'
 import { checkLabels } from '../../src/images/dataset'
+import { cutMask } from '../../src/images/mask-crops'
 import { decodeMask, writeMask } from '../../src/images/masks'
 import { readTiffDirectories } from '../../src/images/tiff-directories'
 import { freezeModel } from '../../src/model/model-layers'
@@ -92,8 +93,8 @@ test('a mask holds the values that are stored: of grey, and of a palette its ind
 
 test('a mask grows with its image, each pixel twice', async () => {
   writeFileSync(at('palette.png'), palettePng)
-  const { pixels, ...extent } = await valueOf(decodeMask(at('palette.png'), { height: 4, width: 6 }))
-  assert.equal(extent, { height: 4, width: 6 })
+  const extent = { height: 4, width: 6 }
+  const { pixels } = cutMask(await valueOf(decodeMask(at('palette.png'))), extent, { top: 0, left: 0, ...extent })
   const rows = [
     [0, 0, 1, 1, 2, 2],
     [2, 2, 1, 1, 3, 3]

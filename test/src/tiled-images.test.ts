@@ -352,6 +352,15 @@ test('training at a level is training on that level, under masks of the finest',
   assert.is(message, '--level and --mpp both say how fine images are read: give one')
 })
 
+test('a PNG mask of a coarser level, smaller than the crop, lies on the image as one in tiles does', async () => {
+  const coarse = { height: 50, width: 30, pixels: Uint8Array.from({ length: 50 * 30 }, (_, index) => (index * 7) % 3) }
+  writePng(at('coarse.png'), coarse.pixels, { height: 50, width: 30, bitDepth: 8 })
+  writeTiledTiff(at('coarse.tif'), [coarse], { tile: 16, channels: 1 })
+  for (const kind of ['png', 'tif']) writeFileSync(at(`coarse-${kind}.csv`), `path,mask\n${`pages.tif,coarse.${kind}\n`.repeat(2)}`)
+  const input = [2, 3, 64, 32] as const
+  assert.equal(await losses({ input, data: at('coarse-png.csv') }), await losses({ input, data: at('coarse-tif.csv') }))
+})
+
 test('predict tells where images are read otherwise than those that the weights were trained on', async () => {
   await writeAlike()
   const weights = at('of-level.safetensors')
