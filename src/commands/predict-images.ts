@@ -6,6 +6,7 @@ import { pipe } from 'fp-ts/function'
 import type { Graph } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { namedPaths } from '../files/paths'
+import { isGeoJsonName } from '../images/annotations'
 import { imageNotices } from '../images/image-notices'
 import { type ImageSource, openImage } from '../images/image-source'
 import { checkDiskSpace } from '../images/mapped-image-file'
@@ -217,7 +218,11 @@ const openAll = ({ options, wanted, reading, progress }: Run, listed: readonly P
       )
     ),
     TE.map((jobs) => jobs.flatMap((job) => job ?? [])),
-    tap((jobs) => imageNotices(jobs.map(({ path, source: { header } }) => ({ path, header }))).forEach((said) => options.onNotice?.(said)))
+    tap((jobs) =>
+      imageNotices(jobs.map(({ path, source: { header }, files }) => ({ path, header, hasGeoJson: files.some(isGeoJsonName) }))).forEach(
+        (said) => options.onNotice?.(said)
+      )
+    )
   )
 
 /** Images of the same extent stand together, so that each extent is planned once. */

@@ -22,6 +22,9 @@ const decoderFor = (path: string) => decoders[extname(path).toLowerCase()]
 /** Tells whether a mask is drawn as polygons, by the ending of its name. */
 export const isAnnotationName = (path: string): boolean => decoderFor(path) !== undefined
 
+/** Tells whether they are GeoJSON, as QuPath exports. */
+export const isGeoJsonName = (path: string): boolean => decoderFor(path) === decodeGeoJson
+
 /** What a class list may call polygons without a class. */
 export const unclassified = 'unclassified'
 

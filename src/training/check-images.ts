@@ -2,10 +2,12 @@ import * as T from 'fp-ts/Task'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, clause, collectFailures } from '../failure'
+import { isGeoJsonName } from '../images/annotations'
 import { type SeenImage, imageNotices } from '../images/image-notices'
 import { decodeImage, computeUpscaledExtent } from '../images/decode-image'
 import { readHeader } from '../images/image-header'
 import { type ImageSource, openImage } from '../images/image-source'
+import { isMask } from '../images/labels'
 import type { ReadWindow } from '../images/read-window'
 import type { Extent2 } from '../images/resolution'
 import { type Reading, pixelBytes } from '../images/samples'
@@ -48,6 +50,7 @@ export const checkImages = (
 ): Outcome<readonly SeenImage[]> => {
   const examples = [...training.examples, ...(validation?.examples ?? [])]
   const paths = [...new Set(examples.map(({ path }) => path))]
+  const withGeoJson = new Set(examples.flatMap(({ path, label }) => (isMask(label) && isGeoJsonName(label.path) ? [path] : [])))
   const each = <A>(check: (path: string) => Outcome<A>, lanes?: number): Outcome<readonly A[]> =>
     pipe(
       inParallel(paths, (path) => check(path)(), signal, lanes),
@@ -66,7 +69,7 @@ export const checkImages = (
   }
   return pipe(
     each((path) => checkHeader(path, least, resolution)),
-    tap((seen) => imageNotices(seen).forEach(notify)),
+    tap((seen) => imageNotices(seen.map((image) => ({ ...image, hasGeoJson: withGeoJson.has(image.path) }))).forEach(notify)),
     TE.chainFirst(() => (checkData ? TE.orElse(goOn)(each(readCounted, decodedAtOnce)) : TE.right<Failure, readonly unknown[]>([])))
   )
 }

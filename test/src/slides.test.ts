@@ -7,7 +7,7 @@ import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Slide, openSlide } from '../../native'
-import { readDataset } from '../../src'
+import { predict, readDataset, train } from '../../src'
 import { openImage } from '../../src/images/image-source'
 import { isSlide } from '../../src/images/slide-format'
 import { readTiffDirectories } from '../../src/images/tiff-directories'
@@ -15,6 +15,7 @@ import { listImages } from '../../src/predicting/listed-images'
 import { must } from '../must'
 import { noise } from './example-images'
 import { failureOf, valueOf } from './outcome'
+import segmenting from './segmenting-model'
 import { temporaryFolder } from './temporary-folder'
 import { writeTiledTiff } from './tiled-tiff'
 
@@ -138,6 +139,53 @@ withLibrary('a MIRAX slide without its folder is no JPEG, though its file is one
     (await failureOf(openImage(at('alone.mrxs')))).message,
     `the image ${at('alone.mrxs')} is of a MIRAX slide, whose data are not beside it: put its folder alone there, or leave it out`
   )
+})
+
+/** As of Leica's scanners: a part that was scanned, at its place in the picture of the whole. */
+const writeLeica = (name: string): void => {
+  const image = (ifd: number, width: number, height: number, view: string): string =>
+    `<image name="i${ifd}"><creationDate>2011-01-01</creationDate><device model="Leica SCN400"/>` +
+    `<pixels sizeX="${width}" sizeY="${height}"><dimension r="0" ifd="${ifd}" sizeX="${width}" sizeY="${height}"/></pixels><view ${view}/>` +
+    '<scanSettings><objectiveSettings><objective>20</objective></objectiveSettings><illuminationSettings>' +
+    '<illuminationSource>brightfield</illuminationSource><numericalAperture>0.4</numericalAperture></illuminationSettings></scanSettings></image>'
+  const description =
+    '<?xml version="1.0"?><scn xmlns="http://www.leica-microsystems.com/scn/2010/10/01"><collection name="c" sizeX="6000" sizeY="9000"><barcode/>' +
+    image(0, 120, 200, 'sizeX="3000" sizeY="5000" offsetX="1000" offsetY="2000"') +
+    image(1, 60, 100, 'sizeX="6000" sizeY="9000" offsetX="0" offsetY="0"') +
+    '</collection></scn>'
+  writeTiledTiff(at(name), pyramid, { tile: 64, channels: 3, compression: 8, compress: deflateSync, perCentimetre: 400, description })
+}
+
+withLibrary('polygons in GeoJSON over a slide of which a part was scanned are told to count from the corner of the whole', async () => {
+  writeLeica('part.scn')
+  const ring = [
+    [50, 90],
+    [100, 90],
+    [100, 200],
+    [50, 200],
+    [50, 90]
+  ]
+  const feature = {
+    type: 'Feature',
+    geometry: { type: 'Polygon', coordinates: [ring] },
+    properties: { classification: { name: 'a' } }
+  }
+  writeFileSync(at('part.geojson'), JSON.stringify({ type: 'FeatureCollection', features: [feature] }))
+  writeFileSync(at('part.csv'), 'path,mask\npart.scn,part.geojson\npart.scn,part.geojson\n')
+  const told: string[] = []
+  const common = { model: segmenting, device: 'reference', threads: 1, onNotice: (sentence: string) => void told.push(sentence) } as const
+  const sentence = `the image ${at('part.scn')} has polygons in GeoJSON whose places count from the whole slide's corner: QuPath's count from the part that was scanned, unless it opens such a slide with --no-crop`
+  const training = { data: at('part.csv'), input: [2, 3, 32, 32], classNames: ['a', 'b', 'c'], unannotated: 'b', steps: 1 } as const
+  await valueOf(train({ ...common, ...training, save: at('part.safetensors') }))
+  assert.ok(told.includes(sentence), told.join())
+  for (const [out, isTold] of [
+    ['part.png', false],
+    ['out.geojson', true]
+  ] as const) {
+    told.length = 0
+    await valueOf(predict({ ...common, weights: at('part.safetensors'), image: at('part.scn'), out: at(out) }))
+    assert.is(told.includes(sentence), isTold, told.join())
+  }
 })
 
 test('in folders a slide of several files is one image, and what it is made of is none', async () => {
