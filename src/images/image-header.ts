@@ -9,7 +9,7 @@ import { type Slide, openSlide } from '../../native'
 import { associatedImages } from './associated-images'
 import { checkDirectory, checkLevel, checkStored } from './check-tiff'
 import { readFileStart } from './file-start'
-import { detectSlideFormat, isDicom, isMirax, isSlide, detectOtherFormat, startBytes } from './slide-format'
+import { detectSlideFormat, isDicom, isMirax, isSlide, isVsi, detectOtherFormat, startBytes } from './slide-format'
 import { loadSharp } from './load-sharp'
 import { sharpOptions } from './sharp-options'
 import { type GeoTransform, scaleGeoTransform } from './geo-transform'
@@ -245,6 +245,8 @@ const slideHeader = (path: string, reading: Reading): E.Either<Failure, ImageHea
 const miraxFault = (path: string): string =>
   `the image ${path} is of a MIRAX slide, whose data are not beside it: put its folder ${basename(path, extname(path))} there, or leave it out`
 
+const vsiFault = 'is a VSI of Olympus, whose slide lies in a folder beside it and is not read: export it as TIFF, or leave it out'
+
 /** What OpenSlide does not know either is left to the decoder, whose sentence names its format. */
 const headerBy = (path: string, { directories, start }: Start, reading: Reading): Outcome<ImageHeader> => {
   const [first] = directories
@@ -258,6 +260,7 @@ const headerBy = (path: string, { directories, start }: Start, reading: Reading)
           : decodedHeader(path, { directories, start }, reading)
       )
     )
+  if (isVsi(path) && first !== undefined) return TE.left(inputFailure(`the image ${path} ${vsiFault}`))
   if (!isSlide(path, directories, start)) return other()
   const opened = slideHeader(path, reading)
   // A plain TIFF is one to OpenSlide too, and its tiles are none that it reads.

@@ -46,6 +46,9 @@ export const isDicom = (start: string): boolean => start.slice(128, startBytes) 
 /** Tells the file of a MIRAX slide, which begins as the JPEG that it is too, by its name. */
 export const isMirax = (path: string): boolean => extname(path).toLowerCase() === '.mrxs'
 
+/** Tells a slide of Olympus, whose file is a TIFF of a small picture of it, by its name. */
+export const isVsi = (path: string): boolean => extname(path).toLowerCase() === '.vsi'
+
 /** Whether a page tells what makers write whose tiles overlap or are left out. */
 const isOfOtherMaker = ({ description }: TiffDirectory): boolean =>
   // Ventana, Trestle, Philips.

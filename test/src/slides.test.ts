@@ -131,6 +131,14 @@ test('an NDPI of more than 4 GiB, whose directory lies beyond, is one: its place
   assert.ok(isSlide(at('far.ndpi'), await readTiffDirectories(at('far.ndpi')), 'II*\0'))
 })
 
+test('a VSI of Olympus is no TIFF, though its file is one: of the slide it holds a small picture alone', async () => {
+  writeTiledTiff(at('small.vsi'), pyramid, { tile: 16, channels: 3 })
+  assert.is(
+    (await failureOf(openImage(at('small.vsi')))).message,
+    `the image ${at('small.vsi')} is a VSI of Olympus, whose slide lies in a folder beside it and is not read: export it as TIFF, or leave it out`
+  )
+})
+
 withLibrary('a MIRAX slide without its folder is no JPEG, though its file is one', async () => {
   await sharp(pyramid[0]!.pixels, { raw: { height: 200, width: 120, channels: 3 } })
     .jpeg()
