@@ -9,7 +9,7 @@ import { type Slide, openSlide } from '../../native'
 import { associatedImages } from './associated-images'
 import { checkDirectory, checkLevel, checkStored } from './check-tiff'
 import { readFileStart } from './file-start'
-import { detectSlideFormat, isDicom, isMirax, isSlide, isVsi, detectOtherFormat, startBytes } from './slide-format'
+import { beginsAsSlide, detectSlideFormat, isDicom, isMirax, isSlide, isVsi, detectOtherFormat, startBytes } from './slide-format'
 import { loadSharp } from './load-sharp'
 import { sharpOptions } from './sharp-options'
 import { type GeoTransform, scaleGeoTransform } from './geo-transform'
@@ -269,7 +269,7 @@ const headerBy = (path: string, { directories, start }: Start, reading: Reading)
   // Without the library it is not known whether another file than a TIFF is one.
   const isMissing = /which is not installed/.test(message)
   const isUnknown = isMissing
-    ? first === undefined && !isMirax(path)
+    ? first === undefined && !isMirax(path) && !beginsAsSlide(start)
     : /is no slide that OpenSlide knows/.test(message) || (first !== undefined && findColourFault(first) !== undefined)
   if (!isUnknown) return TE.left(opened.left)
   // What has that name is a JPEG of the slide's thumbnail, too.

@@ -31,6 +31,9 @@ const otherMarks: readonly (readonly [format: string, mark: string])[] = [
   ['a PDF', '%PDF']
 ]
 
+/** First bytes of slides that OpenSlide alone reads: Hamamatsu's VMS and VMU, and Sakura's. */
+const slideMarks: readonly string[] = ['[Virtual Microscope Specimen]', '[Uncompressed Virtual Microscope Specimen]', 'SQLite format 3\0']
+
 /** How many of a file's first bytes tell what it is. */
 export const startBytes = 132
 
@@ -39,6 +42,9 @@ export const detectSlideFormat = (start: string): string | undefined => marks.fi
 
 /** The format, with its article, of what begins as no image that is read; undefined of others. */
 export const detectOtherFormat = (start: string): string | undefined => otherMarks.find(([, mark]) => start.startsWith(mark))?.[0]
+
+/** Tells by its first bytes what is a slide, or nothing that is read. */
+export const beginsAsSlide = (start: string): boolean => slideMarks.some((mark) => start.startsWith(mark))
 
 /** Tells a file of DICOM by its first bytes. */
 export const isDicom = (start: string): boolean => start.slice(128, startBytes) === 'DICM'

@@ -13,6 +13,7 @@ import { isSlide } from '../../src/images/slide-format'
 import { readTiffDirectories } from '../../src/images/tiff-directories'
 import { listImages } from '../../src/predicting/listed-images'
 import { must } from '../must'
+import { root, runScript } from './command-line'
 import { noise } from './example-images'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
@@ -137,6 +138,28 @@ test('a VSI of Olympus is no TIFF, though its file is one: of the slide it holds
     (await failureOf(openImage(at('small.vsi')))).message,
     `the image ${at('small.vsi')} is a VSI of Olympus, whose slide lies in a folder beside it and is not read: export it as TIFF, or leave it out`
   )
+})
+
+/** What the header says in another process, which finds no library in that folder. */
+const saidWithoutLibrary = async (name: string): Promise<string> => {
+  const script = `require(${JSON.stringify(join(root, 'src/images/image-header'))}).readHeader(${JSON.stringify(at(name))})().then(({ left }) => console.log(left.message))`
+  process.env['TILEFOLD_OPENSLIDE_PATH'] = folder
+  try {
+    return (await runScript(['-r', join(root, 'test/transpile.js'), '-e', script])).stdout.trim()
+  } finally {
+    delete process.env['TILEFOLD_OPENSLIDE_PATH']
+  }
+}
+
+test('where OpenSlide is not installed, slides that only it reads say so, whatever their files begin with', async () => {
+  for (const [name, start] of [
+    ['alone.vms', '[Virtual Microscope Specimen]\r\nNoLayers=1\r\n'],
+    ['alone.vmu', '[Uncompressed Virtual Microscope Specimen]\r\n'],
+    ['alone.svslide', 'SQLite format 3\0']
+  ] as const) {
+    writeFileSync(at(name), start)
+    assert.match(await saidWithoutLibrary(name), /alone\.\w+ is of a format that OpenSlide reads, which is not installed: install it/)
+  }
 })
 
 withLibrary('a MIRAX slide without its folder is no JPEG, though its file is one', async () => {
