@@ -217,11 +217,19 @@ const decodedHeader = (path: string, found: Start, reading: Reading): Outcome<Im
     TE.chainEitherK((metadata) => makeHeader(path, { metadata, directories: found.directories }, reading))
   )
 
+/** Why a slide cannot be opened, as the binding or OpenSlide itself says it. */
+const slideFault = (message: string): string => {
+  if (/^(?:is|has) /.test(message)) return message
+  return /^(?:OpenSlide|TILEFOLD_)/.test(message)
+    ? `cannot be read: ${message}`
+    : `cannot be read: OpenSlide says "${message}"; it is damaged or lacks a part, so store it anew or leave it out`
+}
+
 /** The header of a slide that OpenSlide reads, with its levels. */
 const slideHeader = (path: string, reading: Reading): E.Either<Failure, ImageHeader> =>
   pipe(
     openSlide(path),
-    E.mapLeft(({ message }) => inputFailure(`the image ${path} ${message}`)),
+    E.mapLeft(({ message }) => inputFailure(`the image ${path} ${slideFault(message)}`)),
     E.chain((slide) => {
       // It answers any window: tiles are what is read at a time where all of it is.
       const levels = slide.levels.map((extent, page) => ({ ...extent, page, tile: { height: 256, width: 256 } }))

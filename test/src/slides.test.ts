@@ -140,6 +140,14 @@ test('a VSI of Olympus is no TIFF, though its file is one: of the slide it holds
   )
 })
 
+withLibrary('what OpenSlide says of a slide that it cannot open stands in a sentence with what to do', async () => {
+  writeFileSync(at('damaged.vmu'), '[Uncompressed Virtual Microscope Specimen]\r\nNoLayers=1\r\n')
+  assert.match(
+    (await failureOf(openImage(at('damaged.vmu')))).message,
+    /^the image .*damaged\.vmu cannot be read: OpenSlide says "Can't read map file"; it is damaged or lacks a part, so store it anew or leave it out$/
+  )
+})
+
 /** What the header says in another process, which finds no library in that folder. */
 const saidWithoutLibrary = async (name: string): Promise<string> => {
   const script = `require(${JSON.stringify(join(root, 'src/images/image-header'))}).readHeader(${JSON.stringify(at(name))})().then(({ left }) => console.log(left.message))`
