@@ -1,5 +1,9 @@
 import type { TiffDirectory } from './tiff-directories'
 
+/** Pages that say where other pages are transparent. */
+export const countMasks = (directories: readonly TiffDirectory[]): number =>
+  directories.filter(({ page, subDirectory, isMask }) => page > 0 && subDirectory === undefined && isMask).length
+
 /** What Aperio writes of such a page: its software, and in the next line what it is. */
 const namedPage = /^Aperio[^\r\n]*\r?\n(label|macro)\b/
 

@@ -1,15 +1,26 @@
 import { stat } from 'node:fs/promises'
-import { basename, extname } from 'node:path'
 import type Sharp from 'sharp'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import { type Slide, openSlide } from '../../native'
-import { associatedImages } from './associated-images'
+import { associatedImages, countMasks } from './associated-images'
 import { checkDirectory, checkLevel, checkStored } from './check-tiff'
 import { readFileStart } from './file-start'
-import { beginsAsSlide, detectSlideFormat, isDicom, isMirax, isSlide, isVsi, detectOtherFormat, startBytes } from './slide-format'
+import {
+  beginsAsSlide,
+  detectSlideFormat,
+  isDicom,
+  isMirax,
+  isSlide,
+  isVsi,
+  detectOtherFormat,
+  miraxFault,
+  slideFault,
+  startBytes,
+  vsiFault
+} from './slide-format'
 import { loadSharp } from './load-sharp'
 import { sharpOptions } from './sharp-options'
 import { type GeoTransform, scaleGeoTransform } from './geo-transform'
@@ -26,8 +37,10 @@ export interface ImageHeader extends Extent2 {
   readonly samples: Samples
   /** Finest first; a file of one size has one. */
   readonly levels: readonly ImageLevel[]
-  /** Pages of a TIFF that are no levels, or frames of a WebP; the first is read. */
+  /** Pages of a TIFF that are no levels nor masks, or frames of a WebP; the first is read. */
   readonly pages: number
+  /** How many pages say where others are transparent, which is not heeded. */
+  readonly masks?: number
   /** What some of these pages are called: a slide's thumbnail, its label and macro. */
   readonly associated?: readonly string[]
   /** Whether each channel is a page of an OME-TIFF, the first of its depths and times. */
@@ -148,6 +161,7 @@ const makeHeader = (path: string, { metadata, directories }: Found, reading: Rea
   const { height, width, pages = 1, orientation = 1, hasAlpha, channels, space } = metadata
   const [first, ...smaller] = tiffLevels(directories)
   const geoTransform = directories[0]?.geoTransform
+  const masks = countMasks(directories)
   // What the decoder says of the first page counts.
   const levels = [{ ...first, page: 0, height, width }, ...smaller]
   return pipe(
@@ -161,7 +175,8 @@ const makeHeader = (path: string, { metadata, directories }: Found, reading: Rea
       view,
       samples: stored ?? colours,
       levels,
-      pages: Math.max(1, pages - smaller.filter(({ subDirectory }) => subDirectory === undefined).length),
+      pages: Math.max(1, pages - masks - smaller.filter(({ subDirectory }) => subDirectory === undefined).length),
+      masks,
       associated: associatedImages(directories),
       hasAlpha: stored === undefined && (hasAlpha || channels > (coloursOf[space] ?? channels)),
       orientation,
@@ -183,7 +198,8 @@ const makeStoredHeader = (
   const strip = { height: Math.min(stripRows, height), width }
   const levels = [{ ...whole!, tile: tile ?? strip }, ...smaller]
   const pagesRead = Math.max(1, planes.length) + smaller.filter(({ subDirectory }) => subDirectory === undefined).length
-  const pages = directories.filter(({ subDirectory }) => subDirectory === undefined).length - pagesRead + 1
+  const masks = countMasks(directories)
+  const pages = directories.filter(({ subDirectory }) => subDirectory === undefined).length - masks - pagesRead + 1
   return pipe(
     planes.length > 0 ? planes : [first],
     E.traverseArray((directory) => checkDirectory(path, directory)),
@@ -200,6 +216,7 @@ const makeStoredHeader = (
       samples,
       levels,
       pages,
+      masks,
       associated: associatedImages(directories),
       ...(planes.length > 0 && { hasPlanes: true }),
       hasAlpha: false,
@@ -216,14 +233,6 @@ const decodedHeader = (path: string, found: Start, reading: Reading): Outcome<Im
     TE.chainFirstEitherK((metadata) => checkSamples(path, metadata)),
     TE.chainEitherK((metadata) => makeHeader(path, { metadata, directories: found.directories }, reading))
   )
-
-/** Why a slide cannot be opened, as the binding or OpenSlide itself says it. */
-const slideFault = (message: string): string => {
-  if (/^(?:is|has) /.test(message)) return message
-  return /^(?:OpenSlide|TILEFOLD_)/.test(message)
-    ? `cannot be read: ${message}`
-    : `cannot be read: OpenSlide says "${message}"; it is damaged or lacks a part, so store it anew or leave it out`
-}
 
 /** The header of a slide that OpenSlide reads, with its levels. */
 const slideHeader = (path: string, reading: Reading): E.Either<Failure, ImageHeader> =>
@@ -249,11 +258,6 @@ const slideHeader = (path: string, reading: Reading): E.Either<Failure, ImageHea
       )
     })
   )
-
-const miraxFault = (path: string): string =>
-  `the image ${path} is of a MIRAX slide, whose data are not beside it: put its folder ${basename(path, extname(path))} there, or leave it out`
-
-const vsiFault = 'is a VSI of Olympus, whose slide lies in a folder beside it and is not read: export it as TIFF, or leave it out'
 
 /** What OpenSlide does not know either is left to the decoder, whose sentence names its format. */
 const headerBy = (path: string, { directories, start }: Start, reading: Reading): Outcome<ImageHeader> => {
@@ -281,7 +285,7 @@ const headerBy = (path: string, { directories, start }: Start, reading: Reading)
     : /is no slide that OpenSlide knows/.test(message) || (first !== undefined && findColourFault(first) !== undefined)
   if (!isUnknown) return TE.left(opened.left)
   // What has that name is a JPEG of the slide's thumbnail, too.
-  return isMirax(path) ? TE.left(inputFailure(miraxFault(path))) : other()
+  return isMirax(path) ? TE.left(inputFailure(`the image ${path} ${miraxFault(path)}`)) : other()
 }
 
 /**

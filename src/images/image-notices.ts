@@ -23,6 +23,7 @@ const kinds: readonly Kind[] = [
   [({ associated = [] }) => associated.length > 0, associatedText],
   [(header) => unnamedPages(header) > 0 && header.hasPlanes !== true, () => 'several pages or frames, of which the first is read'],
   [(header) => unnamedPages(header) > 0 && header.hasPlanes === true, () => 'several depths or times, of which the first is read'],
+  [({ masks = 0 }) => masks > 0, () => 'a mask of what is transparent, which is not applied'],
   [({ hasAlpha }) => hasAlpha, () => 'a channel beside the colours, such as transparency, which is dropped'],
   [
     ({ levels }) => levels.some(({ ignoresProfile }) => ignoresProfile),

@@ -1,4 +1,4 @@
-import { extname } from 'node:path'
+import { basename, extname } from 'node:path'
 import { findColourFault } from './tiff-colours'
 import type { TiffDirectory } from './tiff-directories'
 
@@ -75,3 +75,18 @@ export const isSlide = (path: string, directories: readonly TiffDirectory[], sta
     directories.some(isOfOtherMaker)
   )
 }
+
+/** Why a slide cannot be opened, as the binding or OpenSlide itself says it. */
+export const slideFault = (message: string): string => {
+  if (/^(?:is|has) /.test(message)) return message
+  return /^(?:OpenSlide|TILEFOLD_)/.test(message)
+    ? `cannot be read: ${message}`
+    : `cannot be read: OpenSlide says "${message}"; it is damaged or lacks a part, so store it anew or leave it out`
+}
+
+/** Why a MIRAX slide is not read that OpenSlide does not know. */
+export const miraxFault = (path: string): string =>
+  `is of a MIRAX slide, whose data are not beside it: put its folder ${basename(path, extname(path))} there, or leave it out`
+
+/** Why a VSI is not read. */
+export const vsiFault = 'is a VSI of Olympus, whose slide lies in a folder beside it and is not read: export it as TIFF, or leave it out'

@@ -156,7 +156,7 @@ const entriesAt = async (file: FileHandle, position: number, numbers: Numbers, l
 }
 
 const centimetres = 3
-/** In the bits of NewSubfileType. */
+/** In the bits of NewSubfileType, and as a photometric interpretation. */
 const transparencyMask = 4
 
 /** GDAL writes inf, -inf and nan; NaN where it is no number. */
@@ -206,7 +206,7 @@ const makeDirectory = (
     isPlanar: number(tags.planarConfiguration) === 2,
     isReversed: number(tags.fillOrder) === 2,
     orientation: number(tags.orientation) ?? 1,
-    isMask: ((number(tags.subfileType) ?? 0) & transparencyMask) !== 0,
+    isMask: ((number(tags.subfileType) ?? 0) & transparencyMask) !== 0 || number(tags.photometric) === transparencyMask,
     stripRows: number(tags.rowsPerStrip) ?? Infinity,
     bits: list(tags.bits) ?? [1],
     sampleFormats: list(tags.sampleFormat) ?? [1],

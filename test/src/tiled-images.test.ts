@@ -137,19 +137,27 @@ test('of a header that is longer than any, only so much is read', async () => {
   assert.ok(found.reduce((sum, { description }) => sum + description.length, 0) < 2 ** 24)
 })
 
+const maskText = 'a mask of what is transparent, which is not applied'
+
 test('masks of what is transparent, and pages of other samples, are no levels', async () => {
-  for (const tags of [
-    [[254, 4, [5]]],
-    [[339, 3, [2]]],
+  for (const [isMask, tags] of [
+    [true, [[254, 4, [5]]]],
+    [false, [[339, 3, [2]]]],
     [
-      [258, 3, [1]],
-      [262, 3, [4]]
+      true,
+      [
+        [258, 3, [1]],
+        [262, 3, [4]]
+      ]
     ]
-  ] satisfies readonly (readonly Field[])[]) {
+  ] satisfies readonly (readonly [boolean, readonly Field[]])[]) {
     const [whole, other, half] = [level(200, 120, 1), { ...level(100, 60, 1), tags }, level(100, 60, 1)]
     writeTiledTiff(at('masked.tif'), [whole, other, half], { tile: 16, channels: 1 })
     const { header, read } = await valueOf(openImage(at('masked.tif'), { level: 1, bands: [1] }))
     assert.is(header.levels.length, 2)
+    const [told] = imageNotices([{ path: 'masked.tif', header }])
+    assert.is(told, `the image masked.tif has ${isMask ? maskText : 'several pages or frames, of which the first is read'}`)
+    if (isMask) assert.equal(imageNotices([{ path: 'masked.tif', header: (await valueOf(openImage(at('masked.tif')))).header }]), [told])
     assert.equal([...(await valueOf(read!({ top: 0, left: 0, height: 1, width: 60 })))], [...half.pixels.subarray(0, 60)])
   }
 })
