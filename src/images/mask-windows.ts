@@ -24,9 +24,13 @@ const blackIsZero = 1
 const isRead = ({ bits: [bits = 1] }: TiffDirectory): boolean => bits === 8 || bits === 1
 
 const findFault = (directory: TiffDirectory, channels: number, depth: string): string | undefined => {
-  const { photometric, tile } = directory
+  const { photometric, tile, isPlanar } = directory
   const fault = findDecoderFault(directory)
-  if (fault !== undefined) return `${fault}: store it with deflate or LZW, in one plane`
+  if (fault !== undefined) {
+    // A mask of one channel has it where it was written by the profile of an image of bands.
+    const interleaved = isPlanar ? ', and interleaved by pixel, as GDAL and rasterio call it' : ''
+    return `${fault}: store it with deflate or LZW${interleaved}`
+  }
   if (photometric !== blackIsZero || channels !== 1 || depth !== 'uchar' || !isRead(directory))
     return 'is a TIFF with colours, a palette or other than 1 or 8 bits: store the class of each pixel as 8-bit grey, black zero'
   return tile === undefined ? 'is a TIFF in strips: store it in tiles, or as PNG' : undefined
