@@ -41,11 +41,30 @@ const part = async <A>(title: string, run: () => Promise<A>): Promise<Part<A>> =
 }
 
 const paths = { json: resolve('gpu-check.json'), markdown: resolve('gpu-check.md') }
+type Texts = readonly (readonly [path: string, text: string])[]
+
+const textsOf = (report: Report): Texts => [
+  [paths.json, `${JSON.stringify(plain({ ...report, verdicts: judgeReport(report) }), null, 2)}\n`],
+  [paths.markdown, markdown(report)]
+]
+
+/** Writes results; where one cannot be, nothing ends but a sentence says so. */
+const writeTexts = (texts: Texts): boolean =>
+  texts
+    .map(([path, text]) => {
+      try {
+        writeFileSync(path, text)
+        return true
+      } catch (thrown) {
+        say(`${path} cannot be written (${errorReason(thrown)}): results are written into the working folder`)
+        return false
+      }
+    })
+    .every(Boolean)
 
 /** After each part, so that a check that is ended leaves what it has. */
 const write = (report: Report): Report => {
-  writeFileSync(paths.json, `${JSON.stringify(plain({ ...report, verdicts: judgeReport(report) }), null, 2)}\n`)
-  writeFileSync(paths.markdown, markdown(report))
+  writeTexts(textsOf(report))
   return report
 }
 
@@ -57,14 +76,17 @@ const untilAfter =
     return deadline.before((60 * minutes * shareOf(parts.slice(parts.indexOf(name) + 1))) / shareOf(parts))
   }
 
-const runCheck = async (check: Check, deadline: Deadline): Promise<Report> => {
+const emptyReport = (check: Check): Report => ({
+  version: makeManifest(join(__dirname, '..', '..')).version,
+  date: new Date().toISOString(),
+  check,
+  pytorch: E.left(refusal('not run'))
+})
+
+const runCheck = async (begun: Report, deadline: Deadline): Promise<Report> => {
+  const { check } = begun
   const until = untilAfter(check, deadline)
-  let report: Report = {
-    version: makeManifest(join(__dirname, '..', '..')).version,
-    date: new Date().toISOString(),
-    check,
-    pytorch: E.left(refusal('not run'))
-  }
+  let report = begun
   const run = async <Name extends PartName>(
     name: Name,
     title: string,
@@ -79,7 +101,7 @@ const runCheck = async (check: Check, deadline: Deadline): Promise<Report> => {
     run('suite', 'device suite', (end) => runSuite(check, end))
   ])
   if (E.isLeft(pytorch)) say(`no PyTorch: ${pytorch.left.message}`)
-  report = { ...report, pytorch: E.map(({ version, device, memoryBytes }: Pytorch) => ({ version, device, memoryBytes }))(pytorch) }
+  report = write({ ...report, pytorch: E.map(({ version, device, memoryBytes }: Pytorch) => ({ version, device, memoryBytes }))(pytorch) })
   try {
     await run('parity', 'parity', (end) => runParity(check, pytorch, end))
     await run('sanitizer', 'compute-sanitizer', (end) => runSanitizer(check, end))
@@ -122,11 +144,14 @@ const main = async (args: readonly string[]): Promise<number> => {
     say(missing)
     return 2
   }
+  // Before minutes of a GPU are spent on what would then be lost.
+  const begun = emptyReport(check.right)
+  if (!writeTexts(textsOf(begun))) return 2
   // Profiles of its own: what was measured here before decides nothing.
   const cache = mkdtempSync(join(tmpdir(), 'tilefold-profiles-'))
   process.once('exit', () => rmSync(cache, { recursive: true, force: true }))
   process.env.XDG_CACHE_HOME = cache
-  const report = await runCheck(check.right, deadline)
+  const report = await runCheck(begun, deadline)
   say(verdictTable(judgeReport(report)))
   process.stdout.write(`${paths.json}\n${paths.markdown}\n`)
   return holds(report) ? 0 : 1

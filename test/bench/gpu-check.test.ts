@@ -18,15 +18,16 @@ const bundle = join(folder, 'bundle')
 /** All that is in the environment: threads that wait leave the processor to others. */
 const quiet = { OMP_WAIT_POLICY: 'passive' } as const
 
-const run = (program: string, ...args: readonly string[]): Promise<Ended> =>
+const runIn = (cwd: string, program: string, ...args: readonly string[]): Promise<Ended> =>
   new Promise((resolve, reject) => {
-    const child = spawn(join(bundle, program), args, { cwd: folder, env: quiet, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(join(bundle, program), args, { cwd, env: quiet, stdio: ['ignore', 'pipe', 'pipe'] })
     let [stdout, stderr] = ['', '']
     child.stdout.on('data', (text) => (stdout += String(text)))
     child.stderr.on('data', (text) => (stderr += String(text)))
     child.on('error', reject)
     child.on('close', (status) => resolve({ status, stdout, stderr }))
   })
+const run = (program: string, ...args: readonly string[]): Promise<Ended> => runIn(folder, program, ...args)
 
 /**
  * Speaks as pytorch_peer.py does, with figures of its own: larger images do not fit, and it has no
@@ -71,6 +72,17 @@ test('a mode, a device or a precision that there is not is named', async () => {
     assert.is(status, 2)
     assert.is(stderr, sentence)
   }
+})
+
+test('where results cannot be written it ends with one sentence before it measures anything', async () => {
+  const own = join(folder, 'unwritable')
+  mkdirSync(join(own, 'gpu-check.md'), { recursive: true })
+  const { status, stderr } = await runIn(own, 'gpu-check', '--device', 'cpu', '--python', join(folder, 'python'))
+  assert.is(status, 2, stderr)
+  assert.is(
+    stderr,
+    `${join(own, 'gpu-check.md')} cannot be written (illegal operation on a directory): results are written into the working folder\n`
+  )
 })
 
 test('ended from outside it says so, and takes its profiles with it', async () => {
