@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 
 /** How a process ended, and what it wrote. */
@@ -24,6 +24,16 @@ export const endsFirst = (process: number | undefined): void => {
     writeFileSync(`/proc/${process}/oom_score_adj`, '1000')
   } catch {
     // It has ended, or the system has no such file.
+  }
+}
+
+/** Ends a process that has a group of its own, and what it started. */
+export const killGroup = ({ pid }: ChildProcess): void => {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has ended.
   }
 }
 
@@ -57,14 +67,7 @@ export const runProgram = (
     })
     endsFirst(child.pid)
     let [stdout, stderr, timedOut] = ['', '', false]
-    const kill = (): void => {
-      if (child.pid === undefined) return
-      try {
-        process.kill(-child.pid, 'SIGKILL')
-      } catch {
-        // It has ended.
-      }
-    }
+    const kill = (): void => killGroup(child)
     running.add(kill)
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))

@@ -160,6 +160,6 @@ const main = async (args: readonly string[]): Promise<number> => {
 // Programs that run end with this one.
 process.once('SIGINT', () => process.exit(130))
 process.once('SIGTERM', () => process.exit(143))
-void main(process.argv.slice(2)).then((status) => {
-  process.exitCode = status
-})
+process.once('SIGHUP', () => process.exit(129))
+// A Python that does not end when it is asked to holds nothing up.
+void main(process.argv.slice(2)).then((status) => process.exit(status))

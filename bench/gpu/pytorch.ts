@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { errorReason } from '../../src/failure'
-import { endsFirst } from './bounded'
+import { endsFirst, killGroup } from './bounded'
 import { type Refusal, refusal, timeIsUp } from './refusal'
 
 const Ready = t.type({ ready: t.literal(true), version: t.string, device: t.string, memoryBytes: t.union([t.number, t.null]) })
@@ -41,9 +41,10 @@ const script = join(__dirname, '..', 'pytorch_peer.py')
 const startSeconds = 90
 
 const startPeer = async (python: string, device: string, seconds: number): Promise<E.Either<Refusal, Peer>> => {
-  const child: ChildProcess = spawn(python, [script, '--device', device], { stdio: ['pipe', 'pipe', 'pipe'], env: environment() })
+  // A group of its own: a script that starts the real Python does not end alone.
+  const child: ChildProcess = spawn(python, [script, '--device', device], { stdio: 'pipe', env: environment(), detached: true })
   endsFirst(child.pid)
-  const kill = (): void => void child.kill('SIGKILL')
+  const kill = (): void => killGroup(child)
   process.once('exit', kill)
   child.once('close', () => process.off('exit', kill))
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()

@@ -29,13 +29,15 @@ const runIn = (cwd: string, program: string, ...args: readonly string[]): Promis
   })
 const run = (program: string, ...args: readonly string[]): Promise<Ended> => runIn(folder, program, ...args)
 
+const ready = { ready: true, version: 'PyTorch 0', device: 'stand-in', memoryBytes: null }
+
 /**
  * Speaks as pytorch_peer.py does, with figures of its own: larger images do not fit, and it has no
  * gradients.
  */
 const standIn = `#!${process.execPath}
 const say = (values) => console.log(JSON.stringify(values))
-say({ ready: true, version: 'PyTorch 0', device: 'stand-in', memoryBytes: null })
+say(${JSON.stringify(ready)})
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
   const { kind, size, model, parameters, batch, memoryBytes } = JSON.parse(line)
   if (kind === 'gradients') say({ error: 'no gradients here', outOfMemory: false })
@@ -83,6 +85,19 @@ test('where results cannot be written it ends with one sentence before it measur
     stderr,
     `${join(own, 'gpu-check.md')} cannot be written (illegal operation on a directory): results are written into the working folder\n`
   )
+})
+
+test('a PyTorch that does not end when it is asked to ends with the check', async () => {
+  const stubborn = join(folder, 'stubborn')
+  // As a shell script that starts the real Python: the one that hangs is its child.
+  writeFileSync(
+    stubborn,
+    `#!/bin/sh\necho '${JSON.stringify(ready)}'\n"${process.execPath}" -e 'setInterval(() => 0, 1000)' stubborn-child\n`
+  )
+  chmodSync(stubborn, 0o755)
+  const args = ['--device', 'cpu', '--parts', 'driverMemory', '--python', stubborn]
+  const { status, stderr } = await runIn(folder, 'gpu-check', ...args)
+  assert.is(status, 0, stderr)
 })
 
 test('ended from outside it says so, and takes its profiles with it', async () => {
