@@ -39,7 +39,8 @@ export const usage = `gpu-check [${modes.join('|')}] [--parts PART,...] [--preci
 
 Runs the device suite, compares gradients with float64, measures and records the GPU, and times VGG-16 and growing batches of ResNet-50 beside
 the PyTorch that python3 has, and what tiles, transfers and memory cost; quick takes at most 8 minutes, tiny goes through everything at tiny
-sizes, as --device cpu does, to test the check. --parts leaves out all others of ${partNames.join(', ')}.
+sizes, as --device cpu does, to test the check. --parts leaves out all others of ${partNames.join(', ')};
+overlap takes predictions with it, which measure the link.
 --compile lets torch.compile work at the networks first, in up to four minutes more. Writes gpu-check.json, gpu-check.md, which begins with verdicts, and for each precision
 gpu-check-PRECISION.json, a device file, into the working folder.`
 
@@ -101,6 +102,8 @@ export const checkOptions = (args: readonly string[]): E.Either<string, Check | 
               pipe(
                 parts.split(','),
                 E.traverseArray((part) => oneOf('--parts', part, partNames)),
+                // Transfers are held beside the link's rates, which profiles have.
+                E.map((named) => (named.includes('overlap') ? [...named, 'predictions'] : named)),
                 E.map((named) => partNames.filter((part) => named.includes(part)))
               )
             ),
