@@ -11,8 +11,8 @@ import * as E from 'fp-ts/Either'
 import { errorReason } from '../../src/failure'
 import { runBatches } from './batches'
 import { runBenchmarks } from './benchmark'
-import { type Check, checkOptions, type PartName, shares, usage } from './check-options'
-import { type Deadline, deadlineIn } from './deadline'
+import { type Check, checkOptions, type PartName, usage } from './check-options'
+import type { Deadline } from './deadline'
 import { runDriverMemory } from './driver-memory'
 import { gpuMissing } from './find-gpu'
 import { runLaunchOverhead } from './launch-overhead'
@@ -26,8 +26,8 @@ import { type Pytorch, startPytorch } from './pytorch'
 import { refusal } from './refusal'
 import { type Part, type Report, holds, plain } from './report'
 import { runSanitizer } from './sanitizer'
+import { makeSchedule, type Schedule } from './schedule'
 import { runSuite } from './suite'
-import { sum } from './verdict'
 import { judgeReport } from './verdicts'
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
@@ -68,14 +68,6 @@ const write = (report: Report): Report => {
   return report
 }
 
-/** Until when a part may work: later ones have theirs. */
-const untilAfter =
-  ({ minutes, parts }: Check, deadline: Deadline) =>
-  (name: PartName): Deadline => {
-    const shareOf = (some: readonly PartName[]): number => sum(some.map((one) => shares[one]))
-    return deadline.before((60 * minutes * shareOf(parts.slice(parts.indexOf(name) + 1))) / shareOf(parts))
-  }
-
 const emptyReport = (check: Check): Report => ({
   version: makeManifest(join(__dirname, '..', '..')).version,
   date: new Date().toISOString(),
@@ -83,9 +75,8 @@ const emptyReport = (check: Check): Report => ({
   pytorch: E.left(refusal('not run'))
 })
 
-const runCheck = async (begun: Report, deadline: Deadline): Promise<Report> => {
+const runCheck = async (begun: Report, { until, postpone }: Schedule): Promise<Report> => {
   const { check } = begun
-  const until = untilAfter(check, deadline)
   let report = begun
   const run = async <Name extends PartName>(
     name: Name,
@@ -105,7 +96,10 @@ const runCheck = async (begun: Report, deadline: Deadline): Promise<Report> => {
   try {
     await run('parity', 'parity', (end) => runParity(check, pytorch, end))
     await run('sanitizer', 'compute-sanitizer', (end) => runSanitizer(check, end))
+    const ready = performance.now()
     await Promise.all(compiled.map(({ peer }) => peer))
+    // Compiling has minutes of its own: what was waited for it is no part's.
+    postpone((performance.now() - ready) / 1000)
     // First of all that is timed: later plans choose by the times that it measures.
     await run('predictions', 'profiles', (end) => runPredictions(check, end))
     const profiles = report.predictions !== undefined && E.isRight(report.predictions.found) ? report.predictions.found.right : []
@@ -138,8 +132,9 @@ const main = async (args: readonly string[]): Promise<number> => {
   }
   // The device cuda looks for cuDNN and cuBLAS beside each python3 on PATH.
   if (check.right.python.includes('/')) process.env.PATH = `${dirname(resolve(check.right.python))}:${process.env.PATH ?? ''}`
-  const deadline = deadlineIn(Math.max(1, check.right.minutes * 60 - slackSeconds))
-  const missing = check.right.device === 'cuda' ? await gpuMissing(deadline.atMost(2 * check.right.scale.mostSeconds)) : undefined
+  const seconds = Math.max(1, check.right.minutes * 60 - slackSeconds)
+  const schedule = makeSchedule(check.right, seconds)
+  const missing = check.right.device === 'cuda' ? await gpuMissing(Math.min(seconds, 2 * check.right.scale.mostSeconds)) : undefined
   if (missing !== undefined) {
     say(missing)
     return 2
@@ -151,7 +146,7 @@ const main = async (args: readonly string[]): Promise<number> => {
   const cache = mkdtempSync(join(tmpdir(), 'tilefold-profiles-'))
   process.once('exit', () => rmSync(cache, { recursive: true, force: true }))
   process.env.XDG_CACHE_HOME = cache
-  const report = await runCheck(begun, deadline)
+  const report = await runCheck(begun, schedule)
   say(verdictTable(judgeReport(report)))
   process.stdout.write(`${paths.json}\n${paths.markdown}\n`)
   return holds(report) ? 0 : 1
