@@ -33,6 +33,9 @@ export type PartName = keyof typeof shares
 /** All parts, in the order in which they run. */
 export const partNames = Object.keys(shares) as readonly PartName[]
 
+/** Parts that measure beside PyTorch, or ask it what the driver counts. */
+export const partsBesidePytorch: readonly PartName[] = ['parity', 'networks', 'benchmarks', 'batches', 'driverMemory']
+
 /** How the check is called, and what it does. */
 export const usage = `gpu-check [${modes.join('|')}] [--parts PART,...] [--precision ${gpuPrecisions.join('|')}]
           [--compile] [--python python3] [--minutes N] [--device cuda|cpu]

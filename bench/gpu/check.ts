@@ -11,7 +11,7 @@ import * as E from 'fp-ts/Either'
 import { errorReason } from '../../src/failure'
 import { runBatches } from './batches'
 import { runBenchmarks } from './benchmark'
-import { type Check, checkOptions, type PartName, usage } from './check-options'
+import { type Check, checkOptions, type PartName, partsBesidePytorch, usage } from './check-options'
 import type { Deadline } from './deadline'
 import { runDriverMemory } from './driver-memory'
 import { gpuMissing } from './find-gpu'
@@ -88,7 +88,9 @@ const runCheck = async (begun: Report, { until, postpone }: Schedule): Promise<R
   const compiled = check.compile && check.parts.includes('networks') ? compileWorkloads(check) : []
   // Torch takes its time to load from a cold disk; the suite is not timed.
   const [pytorch] = await Promise.all([
-    startPytorch(check.python, check.device),
+    check.parts.some((name) => partsBesidePytorch.includes(name))
+      ? startPytorch(check.python, check.device)
+      : E.left(refusal('no part that was asked for needs it')),
     run('suite', 'device suite', (end) => runSuite(check, end))
   ])
   if (E.isLeft(pytorch)) say(`no PyTorch: ${pytorch.left.message}`)

@@ -100,6 +100,11 @@ test('a PyTorch that does not end when it is asked to ends with the check', asyn
   assert.is(status, 0, stderr)
 })
 
+test('where no part needs PyTorch it is not waited for', async () => {
+  const { stderr } = await run('gpu-check', '--device', 'cpu', '--parts', 'sanitizer', '--python', '/nowhere')
+  assert.match(stderr, /^no PyTorch: no part that was asked for needs it$/m)
+})
+
 test('ended from outside it says so, and takes its profiles with it', async () => {
   const own = join(folder, 'own')
   mkdirSync(own)
