@@ -3,6 +3,7 @@ import * as t from 'io-ts'
 import { median } from '../median'
 import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
+import type { Keep } from './keep'
 import type { Pytorch } from './pytorch'
 import { type Trained, trainPytorch, ways } from './pytorch-training'
 import { type Refusal, failedBefore, timeIsUp, unlessOver } from './refusal'
@@ -80,7 +81,12 @@ const byPytorch = ({ scale: { batches, steps } }: Check, pytorch: Pytorch, way: 
  * growing batches within one arena: by recomputation and swapping together, PyTorch as it is, and
  * by swapping as Hayakawa 2020 does; one precision after the other, as far as time does.
  */
-export const runBatches = async (check: Check, pytorch: E.Either<Refusal, Pytorch>, deadline: Deadline): Promise<readonly Batch[]> => {
+export const runBatches = async (
+  check: Check,
+  pytorch: E.Either<Refusal, Pytorch>,
+  deadline: Deadline,
+  keep: Keep<Batch>
+): Promise<readonly Batch[]> => {
   const { precisions, scale } = check
   const { sizes, size, arenaBytes } = scale.batches
   const swapping = ['--host-budget', `${Math.floor(hostShare * process.availableMemory())}`]
@@ -101,6 +107,7 @@ export const runBatches = async (check: Check, pytorch: E.Either<Refusal, Pytorc
             : unlessOver(deadline, await run(batch, precision, deadline.atMost(scale.mostSeconds)))
         if (E.isLeft(measured) && measured.left.isUntried !== true) failed = failedBefore(batch, measured.left)
         rows.push({ precision, contender: name, isPytorch, batch, size, arenaBytes, measured })
+        keep(rows)
       }
     }
   return rows

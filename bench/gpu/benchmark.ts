@@ -4,6 +4,7 @@ import * as t from 'io-ts'
 import { median } from '../median'
 import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
+import type { Keep } from './keep'
 import type { Pytorch } from './pytorch'
 import { type Trained, type Way, trainPytorch, ways } from './pytorch-training'
 import { type Refusal, failedBefore, timeIsUp, unlessOver } from './refusal'
@@ -161,7 +162,12 @@ const failures = (rows: readonly Row[], { size, arenaBytes }: Cell, precision: C
  * VGG-16's training step, by Tilefold's strategies and PyTorch's ways, each in the same arena, turn
  * by turn; and plain PyTorch's on the whole card.
  */
-export const runBenchmarks = async (check: Check, pytorch: E.Either<Refusal, Pytorch>, deadline: Deadline): Promise<readonly Row[]> => {
+export const runBenchmarks = async (
+  check: Check,
+  pytorch: E.Either<Refusal, Pytorch>,
+  deadline: Deadline,
+  keep: Keep<Row>
+): Promise<readonly Row[]> => {
   const contenders = [
     ...strategies.map((strategy) => byTilefold(check.device, strategy)),
     ...(E.isRight(pytorch) ? ways.all.map((way) => byPytorch(pytorch.right, way)) : [])
@@ -171,6 +177,7 @@ export const runBenchmarks = async (check: Check, pytorch: E.Either<Refusal, Pyt
     for (const precision of check.precisions.filter((one) => cell.isFast !== true || one !== 'float32')) {
       const taking = contenders.filter(({ takes }) => takes(cell))
       rows.push(...(await runCell(check, cell, precision, taking, failures(rows, cell, precision), deadline)))
+      keep(rows)
     }
   return check.precisions.flatMap((precision) => rows.filter((row) => row.precision === precision))
 }

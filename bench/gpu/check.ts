@@ -32,12 +32,15 @@ import { judgeReport } from './verdicts'
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
 
-/** Whatever goes wrong in one part is that part's result. */
-const part = async <A>(title: string, run: () => Promise<A>): Promise<Part<A>> => {
+/** Whatever goes wrong in one part is that part's result; `keep` has what it finds meanwhile. */
+const part = async <A>(title: string, run: (keep: (found: A) => void) => Promise<A>, keep: (part: Part<A>) => void): Promise<Part<A>> => {
   say(`${title} ...`)
   const started = performance.now()
-  const found = await run().then(E.right, (thrown) => E.left(refusal(errorReason(thrown))))
-  return { seconds: (performance.now() - started) / 1000, found }
+  const seconds = (): number => (performance.now() - started) / 1000
+  const found = await run((some) => keep({ seconds: seconds(), isUnfinished: true, found: E.right(some) })).then(E.right, (thrown) =>
+    E.left(refusal(errorReason(thrown)))
+  )
+  return { seconds: seconds(), found }
 }
 
 const paths = { json: resolve('gpu-check.json'), markdown: resolve('gpu-check.md') }
@@ -62,11 +65,14 @@ const writeTexts = (texts: Texts): boolean =>
     })
     .every(Boolean)
 
-/** After each part, so that a check that is ended leaves what it has. */
+/** After each part and each row of it, so that a check that is ended leaves what it has. */
 const write = (report: Report): Report => {
   writeTexts(textsOf(report))
   return report
 }
+
+type Found<Name extends PartName> = NonNullable<Report[Name]> extends Part<infer A> ? A : never
+type RunPart<A> = (deadline: Deadline, keep: (rows: A) => void) => Promise<A>
 
 const emptyReport = (check: Check): Report => ({
   version: makeManifest(join(__dirname, '..', '..')).version,
@@ -78,12 +84,9 @@ const emptyReport = (check: Check): Report => ({
 const runCheck = async (begun: Report, { until, postpone }: Schedule): Promise<Report> => {
   const { check } = begun
   let report = begun
-  const run = async <Name extends PartName>(
-    name: Name,
-    title: string,
-    found: (deadline: Deadline) => Promise<NonNullable<Report[Name]> extends Part<infer A> ? A : never>
-  ): Promise<void> => {
-    if (check.parts.includes(name)) report = write({ ...report, [name]: await part(title, () => found(until(name))) })
+  const run = async <Name extends PartName>(name: Name, title: string, found: RunPart<Found<Name>>): Promise<void> => {
+    const keep = (some: Part<Found<Name>>): void => void (report = write({ ...report, [name]: some }))
+    if (check.parts.includes(name)) keep(await part(title, (rows) => found(until(name), rows), keep))
   }
   const compiled = check.compile && check.parts.includes('networks') ? compileWorkloads(check) : []
   // Torch takes its time to load from a cold disk; the suite is not timed.
@@ -103,13 +106,13 @@ const runCheck = async (begun: Report, { until, postpone }: Schedule): Promise<R
     // Compiling has minutes of its own: what was waited for it is no part's.
     postpone((performance.now() - ready) / 1000)
     // First of all that is timed: later plans choose by the times that it measures.
-    await run('predictions', 'profiles', (end) => runPredictions(check, end))
+    await run('predictions', 'profiles', (end, keep) => runPredictions(check, end, keep))
     const profiles = report.predictions !== undefined && E.isRight(report.predictions.found) ? report.predictions.found.right : []
-    await run('networks', 'networks', (end) => runNetworks(check, pytorch, compiled, end))
-    await run('benchmarks', 'training steps', (end) => runBenchmarks(check, pytorch, end))
-    await run('launchOverhead', '16 x 16 tiles', (end) => runLaunchOverhead(check, end))
-    await run('overlap', 'transfers', (end) => runOverlap(check, profiles, end))
-    await run('batches', `${check.scale.batches.network.name} in batches`, (end) => runBatches(check, pytorch, end))
+    await run('networks', 'networks', (end, keep) => runNetworks(check, pytorch, compiled, end, keep))
+    await run('benchmarks', 'training steps', (end, keep) => runBenchmarks(check, pytorch, end, keep))
+    await run('launchOverhead', '16 x 16 tiles', (end, keep) => runLaunchOverhead(check, end, keep))
+    await run('overlap', 'transfers', (end, keep) => runOverlap(check, profiles, end, keep))
+    await run('batches', `${check.scale.batches.network.name} in batches`, (end, keep) => runBatches(check, pytorch, end, keep))
     await run('driverMemory', "the driver's memory", (end) => runDriverMemory(check, pytorch, end))
     return report
   } finally {

@@ -3,6 +3,7 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
+import type { Keep } from './keep'
 import type { Refusal } from './refusal'
 import { tilefold } from './tilefold'
 import { tiledModule } from './tiled-module'
@@ -42,7 +43,8 @@ const fastest = ({ stepMs }: t.TypeOf<typeof Steps>): number => Math.min(...step
 /** What tiling by 16 x 16 costs beside the kernels themselves, in each precision. */
 export const runLaunchOverhead = async (
   { device, precisions, scale: { tiledSize: size, steps, mostSeconds } }: Check,
-  deadline: Deadline
+  deadline: Deadline,
+  keep: Keep<E.Either<Refusal, LaunchOverhead>>
 ): Promise<readonly E.Either<Refusal, LaunchOverhead>[]> => {
   const measure = async (precision: CheckPrecision): Promise<E.Either<Refusal, LaunchOverhead>> => {
     const tiled = tiledModule(size)
@@ -81,6 +83,9 @@ export const runLaunchOverhead = async (
     )
   }
   const rows: E.Either<Refusal, LaunchOverhead>[] = []
-  for (const precision of precisions) rows.push(await measure(precision))
+  for (const precision of precisions) {
+    rows.push(await measure(precision))
+    keep(rows)
+  }
   return rows
 }

@@ -139,7 +139,10 @@ const section = <A>(title: string, part: Part<A> | undefined, show: (found: A) =
   const [time, body] =
     part === undefined
       ? ['', 'Not run.']
-      : [` (${part.seconds.toFixed(0)} s)`, E.isRight(part.found) ? show(part.found.right) : `Could not run: ${part.found.left.message}.`]
+      : [
+          ` (${part.isUnfinished ? 'unfinished, ' : ''}${part.seconds.toFixed(0)} s)`,
+          E.isRight(part.found) ? show(part.found.right) : `Could not run: ${part.found.left.message}.`
+        ]
   return `## ${title}${time}\n\n${body}\n`
 }
 

@@ -4,6 +4,7 @@ import * as t from 'io-ts'
 import { median } from '../median'
 import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
+import type { Keep } from './keep'
 import { type Pytorch, startPytorch } from './pytorch'
 import { prepareCompiled, stepPrepared, trainPytorch, ways } from './pytorch-training'
 import { type Refusal, timeIsUp, unlessOver } from './refusal'
@@ -105,7 +106,8 @@ export const runNetworks = async (
   check: Check,
   pytorch: E.Either<Refusal, Pytorch>,
   compiled: readonly CompiledPeer[],
-  deadline: Deadline
+  deadline: Deadline,
+  keep: Keep<NetworkStep>
 ): Promise<readonly NetworkStep[]> => {
   const { precisions, scale } = check
   const { workloads, steps, mostSeconds } = scale
@@ -115,6 +117,7 @@ export const runNetworks = async (
       const take = async (contender: Contender, run: (seconds: number) => Promise<Timing>): Promise<void> => {
         const timing = deadline.isOver() ? E.left(timeIsUp) : unlessOver(deadline, await run(deadline.atMost(mostSeconds)))
         rows.push({ ...workload, precision, contender, timing })
+        keep(rows)
       }
       for (const contender of ['plain', 'in a fifth'] as const)
         await take(contender, (seconds) => byTilefold(check, workload, precision, contender, seconds))

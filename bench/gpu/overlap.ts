@@ -4,6 +4,7 @@ import * as t from 'io-ts'
 import { median } from '../median'
 import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
+import type { Keep } from './keep'
 import type { Refusal } from './refusal'
 import type { Profiled } from './predictions'
 import { setupOf, tilefold } from './tilefold'
@@ -36,7 +37,8 @@ const warming = 2
 export const runOverlap = async (
   { device, scale: { predictedSize: size, swappedPercent, steps, mostSeconds } }: Check,
   profiles: readonly E.Either<Refusal, Profiled>[],
-  deadline: Deadline
+  deadline: Deadline,
+  keep: Keep<E.Either<Refusal, Overlap>>
 ): Promise<readonly E.Either<Refusal, Overlap>[]> => {
   const budget = `${swappedPercent}%`
   const rows: E.Either<Refusal, Overlap>[] = []
@@ -70,6 +72,7 @@ export const runOverlap = async (
         })
       )
     )
+    keep(rows)
   }
   return rows
 }

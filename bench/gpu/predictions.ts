@@ -5,6 +5,7 @@ import * as t from 'io-ts'
 import { median } from '../median'
 import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
+import type { Keep } from './keep'
 import { type Refusal, timeIsUp } from './refusal'
 import { setupOf, tilefold } from './tilefold'
 
@@ -41,7 +42,8 @@ const warming = 2
  */
 export const runPredictions = async (
   { device, precisions, scale: { predictedSize: size, predictedPercent, steps, mostSeconds } }: Check,
-  deadline: Deadline
+  deadline: Deadline,
+  keep: Keep<E.Either<Refusal, Profiled>>
 ): Promise<readonly E.Either<Refusal, Profiled>[]> => {
   const least = `${predictedPercent}%`
   const cases = [
@@ -84,6 +86,7 @@ export const runPredictions = async (
         predictions
       }))(profile)
     )
+    keep(rows)
   }
   return rows
 }

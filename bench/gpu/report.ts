@@ -17,6 +17,8 @@ import type { Tested } from './suite'
 /** What a part of the check found; absent while it has not run, a sentence where it could not. */
 export interface Part<A> {
   readonly seconds: number
+  /** What it has so far: the check was ended meanwhile, or goes on. */
+  readonly isUnfinished?: true
   readonly found: E.Either<Refusal, A>
 }
 

@@ -127,6 +127,7 @@ const ofWorkloads = (report: Report, figure: (compared: Compared) => E.Either<Re
     E.map((rows) =>
       compareSteps(rows).map((one) => ({ of: `${one.rows[0].precision} ${workloadText(one.rows[0])}`, figure: figure(one) }))
     ),
+    E.map((findings) => (report.networks?.isUnfinished ? [...findings, { of: 'others', figure: notRun }] : findings)),
     E.getOrElse((refused): readonly Finding[] => [{ of: report.check.device, figure: E.left(refused) }])
   )
 

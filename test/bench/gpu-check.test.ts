@@ -5,6 +5,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { assemble } from '../../bench/gpu/bundle'
@@ -119,6 +120,19 @@ test('ended from outside it says so, and takes its profiles with it', async () =
     readdirSync(own).filter((name) => name.startsWith('tilefold-profiles-')),
     []
   )
+})
+
+test('ended in the middle of a part it leaves the rows that the part had', async () => {
+  const own = join(folder, 'ended')
+  mkdirSync(own)
+  const args = ['--device', 'cpu', '--parts', 'benchmarks', '--python', join(folder, 'python')]
+  const child = spawn(join(bundle, 'gpu-check'), args, { cwd: own, env: quiet, stdio: 'ignore' })
+  const text = (): string => (existsSync(join(own, 'gpu-check.md')) ? readFileSync(join(own, 'gpu-check.md'), 'utf8') : '')
+  // PyTorch's steps on the whole card come first.
+  while (!/\| PyTorch, plain \| 30\.0 ms/.test(text())) await setTimeout(50)
+  child.kill('SIGINT')
+  assert.is(await new Promise((resolve) => child.on('close', resolve)), 130)
+  assert.match(text(), /^## Training steps of VGG-16, batch 1 \(unfinished, \d+ s\)$/m)
 })
 
 const headings = [
