@@ -11,11 +11,18 @@ export interface ProcessResult {
   readonly seconds: number
 }
 
+/** The last line of what a program had to say; of Node's own words on what was thrown, that. */
+const lastWords = (stderr: string): string => {
+  const lines = stderr.trim().split('\n')
+  const last = lines.at(-1)!
+  return /^Node\.js v[\d.]+$/.test(last) ? (lines.findLast((line) => /^\w*Error\b.*: /.test(line)) ?? last) : last
+}
+
 /** The last line of what a program had to say, or how it ended. */
 export const describeEnd = ({ status, stderr, timedOut, seconds }: ProcessResult): string =>
   timedOut
     ? `it was ended after ${Math.round(seconds)} s`
-    : stderr.trim().split('\n').at(-1) ||
+    : lastWords(stderr) ||
       (status === null ? 'it was ended from outside, as Linux does where memory runs out' : `it ended with status ${status}`)
 
 /** Where memory runs out, Linux ends this process in place of the check. */
