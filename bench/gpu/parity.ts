@@ -81,7 +81,8 @@ const writeCase = (folder: string, size: number, seed: number): TE.TaskEither<Re
   )
 }
 
-type Gradients = ReadonlyMap<string, Float64Array>
+/** Values by name. */
+export type Gradients = ReadonlyMap<string, Float64Array>
 
 const readGradients = (path: string): TE.TaskEither<Refusal, Gradients> =>
   pipe(
@@ -104,7 +105,8 @@ const readGradients = (path: string): TE.TaskEither<Refusal, Gradients> =>
     )
   )
 
-const errorOf =
+/** The error of what was computed. */
+export const errorOf =
   (exact: Gradients) =>
   (found: Gradients): Error64 => {
     let [difference, length] = [0, 0]
@@ -116,7 +118,8 @@ const errorOf =
         length += value ** 2
       })
     }
-    return E.right(Math.sqrt(difference / length))
+    const error = Math.sqrt(difference / length)
+    return Number.isFinite(error) ? E.right(error) : E.left(refusal('some gradient is infinite or no number'))
   }
 
 const Loss = t.type({ loss: t.number })
