@@ -147,11 +147,11 @@ const section = <A>(title: string, part: Part<A> | undefined, show: (found: A) =
 }
 
 const conclusion = (report: Report): string => {
-  const names = { suite: 'the device suite', parity: 'parity' } as const
-  const asked = (['suite', 'parity'] as const).filter((part) => report.check.parts.includes(part)).map((part) => names[part])
-  return asked.length === 0
-    ? 'Neither the device suite nor parity was asked for.'
-    : `What decides, ${asked.join(' and ')}, ${holds(report) ? 'holds' : 'does not hold'}.`
+  const names = { suite: 'the device suite', parity: 'parity', sanitizer: 'compute-sanitizer' } as const
+  const asked = (['suite', 'parity', 'sanitizer'] as const).filter((part) => report.check.parts.includes(part))
+  if (asked.length === 0) return 'Neither the device suite nor parity was asked for.'
+  const ended = asked.every((part) => report[part] !== undefined)
+  return `What decides, ${asked.map((part) => names[part]).join(' and ')}, ${ended ? (holds(report) ? 'holds' : 'does not hold') : 'has not all run'}.`
 }
 
 /** The whole check for people. */

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { errorReason } from '../../src/failure'
 import { endsFirst, killGroup } from './bounded'
+import { deadlineIn } from './deadline'
 import { type Refusal, refusal, timeIsUp } from './refusal'
 
 const Ready = t.type({ ready: t.literal(true), version: t.string, device: t.string, memoryBytes: t.union([t.number, t.null]) })
@@ -63,6 +64,8 @@ const startPeer = async (python: string, device: string, seconds: number): Promi
   const line = async (): Promise<E.Either<Refusal, unknown>> => {
     const { done, value } = await lines.next()
     if (done === true) return ended
+    // What a library prints is no answer, and the answer comes behind it.
+    if (!value.startsWith('{')) return line()
     return E.tryCatch(
       () => JSON.parse(value) as unknown,
       (thrown) => refusal(`PyTorch's side answered no JSON: ${errorReason(thrown)}`)
@@ -111,12 +114,14 @@ export const startPytorch = async (python: string, device: string): Promise<E.Ei
     ...peer.ready,
     ask: async (codec, request, seconds) => {
       if (seconds <= 0) return E.left(timeIsUp)
+      // Starting anew takes its time of it.
+      const { atMost } = deadlineIn(seconds)
       if (!peer.alive()) {
         const again = await startPeer(python, device, Math.min(startSeconds, seconds))
         if (E.isLeft(again)) return again
         peer = again.right
       }
-      return E.chain((answer) => answerOf(codec, answer))(await peer.ask(request, seconds))
+      return E.chain((answer) => answerOf(codec, answer))(await peer.ask(request, atMost(seconds)))
     },
     close: () => peer.close()
   })
