@@ -80,10 +80,8 @@ export type JoinShape<P extends 'add' | 'mul', Second extends string, Inputs ext
           : `${P}: the branches differ, main ${ShowShape<M>} but ${Second} ${ShowShape<S>}`
   : `${P}: joins two branches, not ${Inputs['length']}`
 
-type IsBroadcast<M extends Shape, S extends Shape> = S extends readonly [infer B extends number, infer C extends number, 1, 1]
-  ? M extends readonly [infer N extends number, infer D extends number, number, number]
-    ? Agree<readonly [N, D], readonly [B, C]>
-    : false
+type IsBroadcast<M extends Shape, S extends Shape> = M extends readonly [infer B extends number, infer C extends number, number, number]
+  ? Agree<readonly [B, C, 1, 1], S>
   : false
 
 /** Tells whether shapes are of the same rank and the same sizes, as far as they are known. */

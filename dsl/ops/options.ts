@@ -45,12 +45,14 @@ type Value<V, Default> = [number] extends [V]
   ? Default extends boolean
     ? boolean
     : number
-  : undefined extends V
-    ? Exclude<V, undefined> | Default
-    : V
+  : OneSize<undefined extends V ? Exclude<V, undefined> | Default : V>
+/** V, where a number that is one of several is any: of each alone there would be a shape. */
+export type OneSize<V, All = V> = V extends number ? ([All] extends [V] ? V : number) : V
 /** The height of a pair of sizes: one number for both, or [height, width]. */
-export type Height<P> = P extends number ? P : P extends readonly [infer H, ...unknown[]] ? SizeValue<H> : number
+export type Height<P> = P extends number ? P : P extends readonly [infer H, ...unknown[]] ? SideValue<H> : number
 /** The width of a pair of sizes: one number for both, or [height, width]. */
-export type Width<P> = P extends number ? P : P extends readonly [unknown, infer W] ? SizeValue<W> : number
+export type Width<P> = P extends number ? P : P extends readonly [unknown, infer W] ? SideValue<W> : number
+/** A size of a pair or of a padding; a stand-in, and what is one of several, is any. */
+export type SideValue<N> = [number] extends [N] ? number : OneSize<N & number>
 /** A number; a stand-in is any. */
 export type SizeValue<N> = [number] extends [N] ? number : N & number

@@ -10,7 +10,7 @@ import {
   type OptionValue,
   type Padding,
   type Pair,
-  type SizeValue,
+  type SideValue,
   type SizesError,
   type Width
 } from './options'
@@ -102,9 +102,9 @@ export const windowRule =
 type Sides<P> = P extends number
   ? readonly [P, P, P, P]
   : P extends readonly [infer H, infer W]
-    ? readonly [SizeValue<H>, SizeValue<H>, SizeValue<W>, SizeValue<W>]
+    ? readonly [SideValue<H>, SideValue<H>, SideValue<W>, SideValue<W>]
     : P extends readonly [infer Top, infer Bottom, infer Left, infer Right]
-      ? readonly [SizeValue<Top>, SizeValue<Bottom>, SizeValue<Left>, SizeValue<Right>]
+      ? readonly [SideValue<Top>, SideValue<Bottom>, SideValue<Left>, SideValue<Right>]
       : readonly [number, number, number, number]
 
 /** A number for each side of an image. */

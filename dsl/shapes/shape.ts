@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/Either'
 import type { Mul } from './arithmetic'
+import type { OneSize } from '../ops/options'
 
 /**
  * [B, C, H, W] of an image batch, [B, C] of vectors, [] of a loss; `number` where a size is known
@@ -7,8 +8,8 @@ import type { Mul } from './arithmetic'
  */
 export type Shape = readonly number[]
 
-/** S, where a size that is a type parameter's is any. */
-export type WidenedSizes<S extends Shape> = { readonly [K in keyof S]: [number] extends [S[K]] ? number : S[K] }
+/** S, where a size that is a type parameter's, or one of several, is any. */
+export type WidenedSizes<S extends Shape> = { readonly [K in keyof S]: [number] extends [S[K]] ? number : OneSize<S[K]> }
 
 /** "1x3x512x512"; a loss is "a scalar". */
 export const showShape = (shape: Shape): string => (shape.length === 0 ? 'a scalar' : shape.join('x'))

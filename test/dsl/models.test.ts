@@ -155,7 +155,7 @@ types('all models together: the shape of their scores, under 30 s', () => {
     export type ${name} = ShapeOf<typeof scores_${name}>`
       )
       .join('')}`,
-    1_757_000,
+    1_762_000,
     30
   )
   for (const name of names) assert.is(found.get(name), `readonly [2, 5${scoresPixels(name) ? ', 224, 224' : ''}]`, name)
@@ -192,7 +192,7 @@ types('a size of run time makes number', () => {
     const scores = [net(images, resnet50({ classes: Number(process.argv[3]) }).layers), net(images, densenet121({ classes: 5 }).layers)] as const
     export type ResNet = ShapeOf<(typeof scores)[0]>
     export type DenseNet = ShapeOf<(typeof scores)[1]>`,
-    263_000,
+    264_000,
     10
   )
   assert.equal([found.get('ResNet'), found.get('DenseNet')], ['readonly [2, number]', 'readonly [2, 5]'])

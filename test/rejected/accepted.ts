@@ -11,6 +11,7 @@ import {
   denseBlock,
   dropout,
   flatten,
+  gated,
   gelu,
   globalAvgPool,
   globalMaxPool,
@@ -281,7 +282,24 @@ const upsampled = net(input([1, 8, 32, 32]), [upsample(true)])
 holds<Same<ShapeOf<typeof upsampled>, readonly [1, 8, 64, 64]>>()
 const strided = net(input([1, 3, 32, 32]), [conv2d({ out: 8, k: 3, s: 1 as 1 | 2, p: 1 })])
 holds<Same<ShapeOf<typeof strided>, readonly [1, 8, number, number]>>()
+const [channels, groups, factor, several] = [24 as 24 | 64, 3 as 3 | 4, 2 as 2 | 3, 64 as 64 | 32]
+const ofFactor = net(input([1, 36, several, 64]), [pixelShuffle({ factor }), convTranspose2d({ out: 8, k: [factor, 2], s: [factor, 2] })])
+holds<Same<ShapeOf<typeof ofFactor>, readonly [1, 8, number, number]>>()
 const oneOfSeveral = (flag: boolean) => [
+  model({
+    name: 'options',
+    input: [1, 3, several, 64],
+    layers: [
+      conv2d({ out: channels, k: 3, p: 1 }),
+      conv2d({ out: channels, k: 3, p: [1, 1, flag ? 0 : 1, 1], groups }),
+      groupNorm({ groups }),
+      dropout({ rate: flag ? 0.5 : 0 }),
+      convTranspose2d({ out: 36, k: 3, s: flag ? 1 : 2, outputPadding: flag ? 0 : 1 }),
+      pixelShuffle({ factor }),
+      flatten,
+      linear({ in: flag ? 100 : 200, out: 2 })
+    ]
+  }),
   model({ name: 'kernels', input: [1, 3, 64, 64], layers: [ofKernel(8, 3), relu, ofKernel(8, 5), relu, ofKernel(8, 1)] }),
   model({
     name: 'strides',
@@ -299,6 +317,10 @@ const oneOfSeveral = (flag: boolean) => [
     ]
   })
 ]
+
+/** A gate of which one side is known, and the other may be 1. */
+const gatedByColumn = (columns: number) =>
+  model({ name: 'gated', input: [1, 8, 64, 64], layers: [gated([], [adaptiveAvgPool2d({ out: [1, columns] }), sigmoid])] })
 
 /** Without options a layer is the same with parentheses. */
 const parentheses = pipe(input([1, 3, 8, 8]), relu(), globalAvgPool(), checkpoint())
@@ -319,6 +341,7 @@ export const values = [
   anyLayer,
   repeated,
   oneOfSeveral,
+  gatedByColumn,
   modelOf('flowed', flowed),
   made,
   fromFile,
