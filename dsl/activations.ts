@@ -57,7 +57,7 @@ export const mish = pointwise('mish', (x) => x.mul(softplusValue(x, 1, 20).tanh(
  * y = x > 0 ? x : alpha (exp(x) - 1); alpha 1 by default (Clevert, Unterthiner and Hochreiter,
  * 2015).
  */
-export const elu = <const A extends { readonly alpha?: number } = {}>(
+export const elu = <const A extends { readonly alpha?: number | undefined } = {}>(
   options?: A
 ): Layer<'pointwise', Pointwise<WithOptions<'elu', A, 'alpha'>>> =>
   pointwise(functionText('elu', options, ['alpha']), (x) => where(x.gt(0), x, x.expm1().mul(options?.alpha ?? 1)))
@@ -66,7 +66,7 @@ export const elu = <const A extends { readonly alpha?: number } = {}>(
  * y = log(1 + exp(beta x)) / beta, and x where beta x is above the threshold; beta 1 and threshold
  * 20 by default.
  */
-export const softplus = <const A extends { readonly beta?: number; readonly threshold?: number } = {}>(
+export const softplus = <const A extends { readonly beta?: number | undefined; readonly threshold?: number | undefined } = {}>(
   options?: A
 ): Layer<'pointwise', Pointwise<WithOptions<'softplus', A, 'beta' | 'threshold'>>> =>
   pointwise(functionText('softplus', options, ['beta', 'threshold']), (x) => softplusValue(x, options?.beta ?? 1, options?.threshold ?? 20))
@@ -75,7 +75,7 @@ export const softplus = <const A extends { readonly beta?: number; readonly thre
  * y = x where x < -lambda or x > lambda, else 0; lambda (PyTorch's lambd) 0.5 by default. NaN stays
  * NaN, without a gradient.
  */
-export const hardshrink = <const A extends { readonly lambda?: number } = {}>(
+export const hardshrink = <const A extends { readonly lambda?: number | undefined } = {}>(
   options?: A
 ): Layer<'pointwise', Pointwise<WithOptions<'hardshrink', A, 'lambda'>>> => {
   const lambda = options?.lambda ?? 0.5
@@ -94,7 +94,7 @@ export const clamp = <const A extends { readonly min: number; readonly max: numb
  * y = x > 0 ? x : weight x, with one weight that is learnt, or one a channel; it starts at 0.25 (He
  * et al., 2015).
  */
-export const prelu = <const A extends { readonly perChannel?: boolean } = {}>(options?: A) =>
+export const prelu = <const A extends { readonly perChannel?: boolean | undefined } = {}>(options?: A) =>
   pointwise('prelu', (x, { weight }) => where(x.gt(0), x, x.mul(weight)), {
     weight: { initial: 0.25, ...(options?.perChannel !== undefined && { perChannel: options.perChannel }) }
   })

@@ -1,7 +1,7 @@
 import type { Apply } from './typing/apply'
 import type { Arguments } from './arguments'
 import type { RequireStrict } from './typing/fit'
-import type { Options, CheckedArguments } from './option-names'
+import type { CheckedArguments, GivenOptions, Options } from './option-names'
 import type { Accept, AnyTensor, Invalid } from './typing/tensor'
 
 /** Stands for the tensor where a layer is called without one. */
@@ -48,13 +48,13 @@ interface NotALayer<P extends string> {
  * other layers would suggest their options.
  */
 export interface LayerMaker<in out P extends keyof CheckedArguments> extends NotALayer<P> {
-  <const A extends Partial<CheckedArguments[P]> & object>(options: RequireStrict<Options<P, A>> & A): Layer<P, Given<A>>
+  <const A extends GivenOptions<P> & object>(options: RequireStrict<Options<P, A>> & A): Layer<P, Given<A>>
 }
 
 /** Makes layers of an op whose options may all be left out. */
 export interface DefaultLayerMaker<in out P extends keyof CheckedArguments> extends NotALayer<P> {
   (): Layer<P, {}>
-  <const A extends Partial<CheckedArguments[P]> & object>(options: RequireStrict<Options<P, A>> & A): Layer<P, Given<A>>
+  <const A extends GivenOptions<P> & object>(options: RequireStrict<Options<P, A>> & A): Layer<P, Given<A>>
 }
 
 const isTensor = (value: unknown): value is AnyTensor => typeof value === 'object' && value !== null && 'layers' in value

@@ -117,13 +117,22 @@ type Required = {
 
 type FirstOption<All> = All extends readonly [readonly [infer Name extends string, ...unknown[]], ...unknown[]] ? Name : never
 
+/** The options of a layer, any of which may be left out, or undefined. */
+export type GivenOptions<P extends keyof CheckedArguments> = {
+  readonly [K in keyof CheckedArguments[P]]?: CheckedArguments[P][K] | undefined
+}
+/** The same, where those that must be given are. */
+type AcceptedOptions<P extends keyof CheckedArguments> = {
+  readonly [K in keyof CheckedArguments[P]]: CheckedArguments[P][K] | ({} extends Pick<CheckedArguments[P], K> ? undefined : never)
+}
+
 /**
  * The type that the options of a layer must have besides A: those that it knows, and all that it
  * needs.
  */
 export type Options<P extends keyof CheckedArguments, A> = [keyof A] extends [keyof CheckedArguments[P]]
   ? A extends Required[P]
-    ? Partial<CheckedArguments[P]>
+    ? AcceptedOptions<P>
     : [Missing<P, A>] extends [never]
       ? Invalid<`${P}: give its options by name, such as ${P}({ ${FirstOption<Texts<P>>}: ... })`>
       : Invalid<`${P}: ${Missing<P, A>} is missing`>
@@ -133,4 +142,4 @@ export type Options<P extends keyof CheckedArguments, A> = [keyof A] extends [ke
         readonly [K in Exclude<keyof A, keyof CheckedArguments[P]> & string]: Invalid<
           UnknownOption<P, K, keyof CheckedArguments[P], Texts<P>>
         >
-      } & Partial<CheckedArguments[P]>
+      } & GivenOptions<P>

@@ -4,7 +4,7 @@
  */
 import * as E from 'fp-ts/Either'
 import type { Mul, AreWholePositive } from '../shapes/arithmetic'
-import { pair, areIntegers, type Height, type OptionValue, type Pair, type Width } from './options'
+import { pair, areIntegers, type Height, type OptionValue, type Pair, type SideValue, type Width } from './options'
 import { imageRule, showShape, type NoImage, type Shape } from '../shapes/shape'
 import { local, reducesPixels, unary, type OpRecord } from './op-record'
 
@@ -106,18 +106,26 @@ export type ResizeShape<S extends Shape, A, Start extends Shape> = S extends rea
 ]
   ? ResizeArguments extends A
     ? readonly [B, C, number, number]
-    : IsOne<keyof A & ('size' | 'scale' | 'to')> extends false
-      ? 'resize: takes one of size, scale and to'
+    : IsOne<Sizing<A>> extends false
+      ? undefined extends A[Sizing<A>]
+        ? readonly [B, C, number, number]
+        : 'resize: takes one of size, scale and to'
       : [A['mode' & keyof A], OptionValue<A, 'alignCorners', false>] extends ['nearest', true]
         ? 'resize: alignCorners is for bilinear only'
-        : 'size' extends keyof A
+        : 'size' extends Sizing<A>
           ? Sized<'resize', B, C, OptionValue<A, 'size', 1>>
-          : 'scale' extends keyof A
+          : 'scale' extends Sizing<A>
             ? Scaled<B, C, [H, W], OptionValue<A, 'scale', 1>>
             : Start extends readonly [number, number, infer Rows extends number, infer Columns extends number]
-              ? readonly [B, C, Rows, Columns]
+              ? readonly [B, C, SideValue<Rows>, SideValue<Columns>]
               : readonly [B, C, number, number]
   : NoImage<'resize', S>
+
+/** Those of the options that say a size which may be given: not undefined alone. */
+type Sizing<A> = {
+  [K in SizeOption & keyof A]: [number] extends [A[K]] ? K : [A[K]] extends [undefined] ? never : K
+}[SizeOption & keyof A]
+type SizeOption = 'size' | 'scale' | 'to'
 
 type IsOne<T, All = T> = [T] extends [never] ? false : T extends unknown ? ([All] extends [T] ? true : false) : never
 

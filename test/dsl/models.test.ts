@@ -155,7 +155,7 @@ types('all models together: the shape of their scores, under 30 s', () => {
     export type ${name} = ShapeOf<typeof scores_${name}>`
       )
       .join('')}`,
-    1_762_000,
+    1_764_000,
     30
   )
   for (const name of names) assert.is(found.get(name), `readonly [2, 5${scoresPixels(name) ? ', 224, 224' : ''}]`, name)

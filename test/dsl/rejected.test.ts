@@ -71,6 +71,22 @@ rejected('without strictNullChecks every program is told to set it, and why is s
     assert.match(message.split('\n')[0]!, /the compiler option strictNullChecks is off: put \\"strict\\": true into tsconfig\.json/)
 })
 
+rejected('without exactOptionalPropertyTypes too, options that must be given are not undefined, and others may be', () => {
+  const text = `
+    import { conv2d, dropout, resize } from '../../dsl'
+    export const f = (wanted?: number) => [
+      conv2d({ out: wanted, k: 3 }),
+      dropout({ rate: wanted }),
+      conv2d({ out: 8, k: 3, groups: wanted }),
+      resize({ mode: 'nearest', scale: 2, size: undefined })
+    ]`
+  const found = compile([], { 'test/dsl/inexact.ts': text }, { exactOptionalPropertyTypes: false }, false).mistakes
+  assert.equal(
+    found.map(({ line, message }) => [line, message.split('\n')[0]]),
+    [4, 5].map((line) => [line, "Type 'number | undefined' is not assignable to type 'number'."])
+  )
+})
+
 rejected('nothing else is in error', () =>
   assert.equal(
     mistakes.filter(({ file }) => !files.includes(file)),

@@ -10,6 +10,7 @@ import {
   convTranspose2d,
   denseBlock,
   dropout,
+  elu,
   flatten,
   gated,
   gelu,
@@ -32,6 +33,7 @@ import {
   pixelCrossEntropy,
   pixelShuffle,
   pixelUnshuffle,
+  prelu,
   relu,
   residual,
   resize,
@@ -318,6 +320,25 @@ const oneOfSeveral = (flag: boolean) => [
   })
 ]
 
+/** Options that may be left out may be undefined, whatever exactOptionalPropertyTypes says. */
+const maybe = (size?: number, bias?: boolean, alpha?: number) =>
+  model({
+    name: 'maybe',
+    input: [1, 4, several, 64],
+    layers: [
+      conv2d({ out: 8, k: 3, s: size, p: size, groups: size, bias }),
+      resize({ mode: 'bilinear', size, scale: size === undefined ? 2 : undefined, alignCorners: bias }),
+      elu({ alpha }),
+      prelu({ perChannel: bias }),
+      resize({ mode: 'nearest', scale: 2, size: undefined, to: undefined }),
+      resize({ mode: 'nearest', to: 'block' }),
+      avgPool2d({ k: 3 }),
+      tile({ B: size })
+    ]
+  })
+const twice = net(input([1, 4, 8, 8]), [resize({ mode: 'nearest', scale: 2, size: undefined })])
+holds<Same<ShapeOf<typeof twice>, readonly [1, 4, 16, 16]>>()
+
 /** A gate of which one side is known, and the other may be 1. */
 const gatedByColumn = (columns: number) =>
   model({ name: 'gated', input: [1, 8, 64, 64], layers: [gated([], [adaptiveAvgPool2d({ out: [1, columns] }), sigmoid])] })
@@ -342,6 +363,7 @@ export const values = [
   repeated,
   oneOfSeveral,
   gatedByColumn,
+  maybe,
   modelOf('flowed', flowed),
   made,
   fromFile,

@@ -22,6 +22,11 @@ conv2d({ out: 8 })
 // expects: conv2d: out is missing
 conv2d({ k: 3, p: 1 })
 
+/** What must be given is not undefined. */
+export const optional = (out?: number) =>
+  // expects: Type 'number | undefined' is not assignable to type 'number'
+  conv2d({ out, k: 3 })
+
 // expects: groupNorm: groups is missing
 groupNorm({ affine: false })
 
@@ -37,10 +42,10 @@ resize({ mode: 'bilinear', size: 8, align_corners: true })
 // expects: leakyRelu has no option negative_slope; did you mean slope?
 leakyRelu({ negative_slope: 0.1 })
 
-// expects: Type 'string' is not assignable to type 'Pair'
+// expects: Type 'string' is not assignable to type 'Pair | undefined'
 conv2d({ out: 8, k: '3' })
 
-// expects: is not assignable to type 'Padding'
+// expects: is not assignable to type 'Padding | undefined'
 conv2d({ out: 8, k: 3, p: [1, 1, 2] })
 
 // expects: relu: takes no options; write relu alone
