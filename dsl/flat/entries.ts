@@ -35,7 +35,7 @@ type Leaf<X, Name extends string> = X extends { readonly op: infer N extends Op;
  * The ops of a list, and how many places, adds and concats its namespace then has, from which names
  * come.
  */
-type FlatFrom<
+export type FlatFrom<
   L,
   Prefix extends string,
   B extends Back,

@@ -1,7 +1,7 @@
 /** Names that two layers of a model have: at run time and, with the same sentence, in types. */
 import type { AnyLayer, Arguments, Layers, Directive, Op } from '../arguments'
 import type { FlatLayer } from './flat-layers'
-import type { Flat } from './entries'
+import type { Entries, Flat, FlatFrom } from './entries'
 import { isDirective } from '../shapes/segment'
 
 /**
@@ -134,12 +134,27 @@ type FirstRepeated<E, Seen = never> = E extends readonly [infer X, ...infer Rest
     : undefined
   : undefined
 
-/** The place of the first repeated name in a list, and the sentence about it. */
-export type RepeatedName<L extends Layers, I extends Units = readonly [], Before extends Layers = readonly []> = L extends readonly [
-  infer First extends AnyLayer,
-  ...infer Rest extends Layers
-]
-  ? FirstRepeated<Flat<readonly [...Before, First]>> extends infer Name extends string
-    ? readonly [I['length'], `two layers are named ${Name}; names must differ`]
-    : RepeatedName<Rest, readonly [...I, unknown], readonly [...Before, First]>
+/** Places, adds, concats and muls before a layer, from which its names come. */
+type Counted = readonly [Units, Units, Units, Units]
+
+/**
+ * The place of the first repeated name in a list, and the sentence about it. Each layer is looked
+ * at once: of all layers before each the compiler would lose itself in a list of a hundred.
+ */
+export type RepeatedName<
+  L extends Layers,
+  I extends Units = readonly [],
+  Seen = never,
+  Before extends Counted = readonly [readonly [], readonly [], readonly [], readonly []]
+> = L extends readonly [infer First extends AnyLayer, ...infer Rest extends Layers]
+  ? FlatFrom<readonly [First], '', undefined, Before[0], Before[1], Before[2], Before[3]> extends readonly [
+      infer Own extends Entries,
+      ...infer After extends Counted
+    ]
+    ? FirstRepeated<Own, Seen> extends infer Name extends string
+      ? readonly [I['length'], `two layers are named ${Name}; names must differ`]
+      : number extends Own['length']
+        ? never
+        : RepeatedName<Rest, readonly [...I, unknown], Seen | Own[number][0], After>
+    : never
   : never

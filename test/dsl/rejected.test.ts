@@ -87,6 +87,15 @@ rejected('without exactOptionalPropertyTypes too, options that must be given are
   )
 })
 
+rejected('a name that comes again late in a long list is told', () => {
+  const names = [...Array.from({ length: 250 }, (_, place) => `a${place}`), 'a3']
+  const text = `
+    import { model, named, relu } from '../../dsl'
+    export const m = model({ name: 'm', layers: [${names.map((name) => `named('${name}', relu)`).join()}] })`
+  const found = compile([], { 'test/dsl/repeating.ts': text }, {}, false).mistakes
+  assert.match(found.map(({ message }) => message).join(), /^[^\n]*two layers are named a3; names must differ/)
+})
+
 rejected('nothing else is in error', () =>
   assert.equal(
     mistakes.filter(({ file }) => !files.includes(file)),
