@@ -386,10 +386,7 @@ test('tiles of deflate and zstd that are cut, or hold far more than a tile, are 
   ]) {
     write('frames.tif', 'uint16', 2, options)
     const began = process.cpuUsage()
-    assert.match(
-      (await failureOf(await readFirst())).message,
-      /frames\.tif cannot be read at rows 0 to 31, .*; it is cut or damaged there/
-    )
+    assert.match((await failureOf(await readFirst())).message, /frames\.tif cannot be read at rows 0 to 31, .*; it is cut or damaged there/)
     assert.ok(process.cpuUsage(began).user < 2e6)
   }
 })
