@@ -269,6 +269,8 @@ void librariesAreRefused(const fs::path& folder) {
     with("TILEFOLD_NCCL_PATH", path, [&] { expectRefusal(run(2, true), sentence, "TILEFOLD_NCCL_PATH=" + path); });
   };
   refuses(empty.string(), "rank 0: ranks on GPUs need NCCL (libnccl.so.2), which does not load from " + empty.string());
+  const std::string missing = (empty / "missing").string();
+  refuses(missing, "rank 0: ranks on GPUs need NCCL (libnccl.so.2), which does not load from " + missing + ":");
   refuses("nccl", "rank 0: TILEFOLD_NCCL_PATH is nccl, which is no absolute path");
   // A library without its functions.
   fs::create_symlink(folder / "libcublas.so.13", empty / "libnccl.so.2");

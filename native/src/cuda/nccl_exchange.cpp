@@ -143,7 +143,7 @@ std::vector<std::filesystem::path> ncclFolders() {
   std::error_code error;
   if (!path.is_absolute())
     throw Failure("TILEFOLD_NCCL_PATH is " + path.string() + ", which is no absolute path: give one, or none to exchange through the host");
-  return {std::filesystem::is_directory(path, error) ? path : path.parent_path()};
+  return {std::filesystem::is_regular_file(path, error) ? path.parent_path() : path};
 }
 
 }  // namespace

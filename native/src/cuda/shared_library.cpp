@@ -58,7 +58,7 @@ std::vector<fs::path> libraryFolders() {
   if (const char* given = std::getenv("TILEFOLD_CUDNN_PATH"); given != nullptr && *given != '\0') {
     const fs::path path(given);
     if (!path.is_absolute()) throw Failure("TILEFOLD_CUDNN_PATH is " + path.string() + ", which is no absolute path: give one");
-    folders.push_back(fs::is_directory(path, error) ? path : path.parent_path());
+    folders.push_back(fs::is_regular_file(path, error) ? path.parent_path() : path);
   }
   folders.emplace_back();
   const char* variable = std::getenv("PATH");
