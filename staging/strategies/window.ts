@@ -1,3 +1,4 @@
+import { memoizePerObject } from '../memoize'
 import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
 import { occupancy, targets, type StageInterval } from './swap-intervals'
 import type { Strategy } from './strategy'
@@ -7,14 +8,31 @@ import { swappingWhole } from './whole-model'
 const isUsed = ({ from, forward, backward, to }: SwappableTensor, stage: number): boolean =>
   (from <= stage && stage <= forward) || (backward <= stage && stage <= to)
 
+/** By stage, of its variables without what persists: bytes. */
+const stageBytes = memoizePerObject(
+  () => 0,
+  ({ stages, tensors, persistentBytes }: Timeline): readonly number[] =>
+    stages.map((stage, index) =>
+      tensors.reduce((sum, tensor) => sum + (isUsed(tensor, index) ? tensor.bytes : 0), stage.bytes - persistentBytes)
+    )
+)
+
+/** By stage, the tensors that forward uses there for the last time. */
+const lastUsed = memoizePerObject(
+  () => 0,
+  ({ stages, tensors }: Timeline): readonly (readonly SwappableTensor[])[] => {
+    const used = stages.map((): SwappableTensor[] => [])
+    for (const tensor of tensors) used[tensor.forward]!.push(tensor)
+    return used
+  }
+)
+
 /**
  * Returns, by stage, the last one whose variables all lie in the window of `bytes` that begins
  * there: l and r of the paper.
  */
-const windowEnds = ({ stages, tensors, persistentBytes }: Timeline, bytes: number): readonly number[] => {
-  const sizes = stages.map((stage, index) =>
-    tensors.reduce((sum, tensor) => sum + (isUsed(tensor, index) ? tensor.bytes : 0), stage.bytes - persistentBytes)
-  )
+const windowEnds = (timeline: Timeline, bytes: number): readonly number[] => {
+  const sizes = stageBytes(timeline)
   return sizes.map((own, first) => {
     let [end, sum] = [first, own]
     while (end + 1 < sizes.length && sum + sizes[end + 1]! <= bytes) sum += sizes[++end]!
@@ -29,7 +47,7 @@ const windowEnds = ({ stages, tensors, persistentBytes }: Timeline, bytes: numbe
  * the window has it again or nothing reads it any more (Fig. 2d).
  */
 export const windowSwapIntervals = (timeline: Timeline, target: number, windowBytes: number): readonly StageInterval[] => {
-  const ends = windowEnds(timeline, windowBytes)
+  const [ends, used] = [windowEnds(timeline, windowBytes), lastUsed(timeline)]
   const live = [...occupancy(timeline, [])]
   const leaving: { readonly tensor: SwappableTensor; readonly swapOut: number; readonly freed?: number }[] = []
   const intervals: StageInterval[] = []
@@ -49,8 +67,7 @@ export const windowSwapIntervals = (timeline: Timeline, target: number, windowBy
       leaving[oldest] = { tensor, swapOut, freed: stage }
       for (let later = stage; later < tensor.backward; later++) live[later]! -= tensor.bytes
     }
-    for (const tensor of timeline.tensors)
-      if (tensor.forward === stage && tensor.backward > ends[stage]!) leaving.push({ tensor, swapOut: stage + 1 })
+    for (const tensor of used[stage]!) if (tensor.backward > ends[stage]!) leaving.push({ tensor, swapOut: stage + 1 })
   })
   return intervals
 }
