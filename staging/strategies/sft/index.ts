@@ -209,16 +209,16 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>, pric
     const nanoseconds = larger.reduce((most, one) => Math.max(most, one.nanoseconds), least(0)(0))
     const isRefuted = larger.some((one) => !one.isFound && one.nanoseconds >= slowest)
     if (nanoseconds > slowest || nanoseconds === Infinity || isRefuted) return []
-    // What fits less fits this too.
+    // What fits less fits this too: of many labels, one pass up to that is less than several.
     const enough = known
-      .filter((one) => one.isFound && one.target <= target && one.own <= own)
+      .filter((one) => holdsKept && one.isFound && one.target <= target && one.own <= own)
       .reduce((fastest, one) => Math.min(fastest, one.nanoseconds), Infinity)
     const isLikely = lazy(() => leastKept(target) !== undefined)
     const mostUnasked = holdsKept || slowest < Infinity ? likelyTimes : likelyTimesAlone
     let best: PathLabel | undefined
     for (const times of timesOfLeast) {
       // As fast as for more nothing is, most likely, that takes time to find out.
-      if (times === 1 && nanoseconds > least(0)(0)) continue
+      if (holdsKept && times === 1 && nanoseconds > least(0)(0)) continue
       if (times > mostUnasked && !isLikely()) break
       const isNear = nearRatio * times * nanoseconds >= enough
       const limit = Math.min(slowest, Math.max(times * nanoseconds, isNear ? (1 + rounding) * enough : 0))
