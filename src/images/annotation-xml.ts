@@ -43,7 +43,10 @@ const toPolygon = ({ className, place }: Shape, outer: Ring, holes: readonly Rin
 
 /** The regions of a layer: each has the holes near it, since a layer may have many of both. */
 const regionsOf = (layer: readonly Shape[]): readonly DrawnPolygon[] => {
-  const place = (shape: Shape) => ({ shape, ring: toRing(shape), box: boundingBox(toRing(shape)) })
+  const place = (shape: Shape) => {
+    const ring = toRing(shape)
+    return { shape, ring, box: boundingBox(ring) }
+  }
   const holes = layer.filter(({ isHole }) => isHole).map(place)
   return layer
     .filter(({ isHole }) => !isHole)

@@ -7,6 +7,7 @@ import { aboutNanoseconds } from './least-kept'
 import { leastMovingNanoseconds, leastTransferNanoseconds, nanosecondsAt, type Returns } from './least-transfers'
 import { ownBytesEstimator } from './own-bytes'
 import type { PlanEstimate, ScheduledSegmentation, Search, Segmentation } from './strategy'
+import { usedBytes } from './used-bytes'
 import { withVariants } from './variants'
 
 /**
@@ -284,15 +285,7 @@ export const withSwapIntervals = (
  */
 export const targets = (timeline: Timeline, count: number): readonly number[] => {
   const all = occupancy(timeline, [])
-  const least = timeline.stages.map(
-    ({ bytes }, stage) =>
-      bytes +
-      timeline.tensors.reduce(
-        (sum, one) => ((one.from <= stage && stage <= one.forward) || (one.backward <= stage && stage <= one.to) ? sum + one.bytes : sum),
-        0
-      )
-  )
-  const [low, high] = [Math.max(...least), Math.max(...all)]
+  const [low, high] = [Math.max(...usedBytes(timeline)), Math.max(...all)]
   // None at all: everything leaves as soon, and comes back as late, as can be.
   return [0, ...Array.from({ length: count }, (_, index) => low + ((high - low) * index) / (count - 1))]
 }

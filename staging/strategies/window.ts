@@ -2,20 +2,8 @@ import { memoizePerObject } from '../memoize'
 import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
 import { occupancy, targets, type StageInterval } from './swap-intervals'
 import type { Strategy } from './strategy'
+import { usedBytes } from './used-bytes'
 import { swappingWhole } from './whole-model'
-
-/** Stages that use a tensor lie next to each other, in forward and in backward. */
-const isUsed = ({ from, forward, backward, to }: SwappableTensor, stage: number): boolean =>
-  (from <= stage && stage <= forward) || (backward <= stage && stage <= to)
-
-/** By stage, of its variables without what persists: bytes. */
-const stageBytes = memoizePerObject(
-  () => 0,
-  ({ stages, tensors, persistentBytes }: Timeline): readonly number[] =>
-    stages.map((stage, index) =>
-      tensors.reduce((sum, tensor) => sum + (isUsed(tensor, index) ? tensor.bytes : 0), stage.bytes - persistentBytes)
-    )
-)
 
 /** By stage, the tensors that forward uses there for the last time. */
 const lastUsed = memoizePerObject(
@@ -32,7 +20,7 @@ const lastUsed = memoizePerObject(
  * there: l and r of the paper.
  */
 const windowEnds = (timeline: Timeline, bytes: number): readonly number[] => {
-  const sizes = stageBytes(timeline)
+  const sizes = usedBytes(timeline).map((used) => used - timeline.persistentBytes)
   return sizes.map((own, first) => {
     let [end, sum] = [first, own]
     while (end + 1 < sizes.length && sum + sizes[end + 1]! <= bytes) sum += sizes[++end]!
