@@ -107,6 +107,24 @@ const smooth = (points: readonly Point[], size: number): number => {
   return Math.exp(sum / weights)
 }
 
+/** How far a size lies beyond the smallest or the largest of points; 0 between them. */
+const distanceBeyond = (points: readonly Point[], size: number): number =>
+  Math.max(0, points[0]!.size - size, size - points[points.length - 1]!.size)
+
+/**
+ * The ratio by a kernel's own configuration, and far beyond its sizes by others that are nearer:
+ * what many weights cost four tiles says little of what they cost a thousand.
+ */
+const extrapolate = (own: readonly Point[], others: readonly Point[], size: number): number => {
+  const ratio = interpolate(own, size)
+  if (others.length === 0) return ratio
+  const nearest = others.reduce((least, point) => Math.min(least, Math.abs(point.size - size)), Infinity)
+  const weight = Math.exp((distanceBeyond(own, size) ** 2 - nearest ** 2 - modelDistance ** 2) / (2 * mixedWidth ** 2))
+  // Where own sizes are far, infinite weights would leave no number.
+  const share = 1 / (1 + weight)
+  return ratio ** share * smooth(others, size) ** (1 - share)
+}
+
 /** Kernels that run by the same code: of one kind, and of one algorithm where there are several. */
 const familyKey = (kernel: Kernel): string => `${kernel.kind} ${'algorithm' in kernel ? kernel.algorithm : 0}`
 
@@ -151,7 +169,8 @@ export const isKernel = (kernel: Readonly<Record<string, unknown>>): kernel is R
 /**
  * The base model with measured times. A kernel that was not measured takes what the base model (a
  * roofline) says, times the ratio of measured to modelled time of its configuration at its size;
- * beyond the largest without what may be launching.
+ * beyond the largest without what may be launching. Far beyond them other configurations of its kind
+ * and algorithm count that were measured about its size.
  * Where none of its configuration was measured the mean ratio of its kind and algorithm about its
  * size counts, or of its kind; far from all that was measured the base model.
  */
@@ -180,10 +199,10 @@ export const withProfile = (
   const nearTime = (kernel: Kernel): number => {
     const modelled = base.milliseconds(kernel)
     const size = Math.log(modelled)
-    const own = byConfiguration.get(configurationKey(kernel))
-    if (own !== undefined) return modelled * interpolate(own, size)
-    const others = families.get(familyKey(kernel)) ?? kinds.get(kernel.kind)
-    return others === undefined ? modelled : modelled * smooth(others, size)
+    const own = byConfiguration.get(configurationKey(kernel)) ?? []
+    const others = (families.get(familyKey(kernel)) ?? kinds.get(kernel.kind) ?? []).filter((point) => !own.includes(point))
+    if (own.length > 0) return modelled * extrapolate(own, others, size)
+    return others.length > 0 ? modelled * smooth(others, size) : modelled
   }
   const distanceOf = (kernel: Kernel): number => {
     if (exact.has(keyOfKernel(kernel))) return 0

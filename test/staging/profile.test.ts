@@ -56,6 +56,19 @@ test('a family that was not measured takes the ratio of its kind, a kind that wa
   assert.is(model.sourceOf(zero), 'roofline')
 })
 
+test('far beyond its own sizes a kernel takes what others of its family take about its size', () => {
+  const copies: readonly (readonly [Kernel, number])[] = [
+    [copy(1e3, 1), 8],
+    [copy(1e8, 1), 8]
+  ]
+  const small = withProfile(base, profileOf([...copies, [copy(1e3, 0), 2]]))
+  near(ratioOf(small, copy(1e8, 0)), 8, 0.05)
+  near(ratioOf(small, copy(1e3, 0)), 2)
+  const large = withProfile(base, profileOf([...copies, [copy(1e8, 0), 2]]))
+  near(ratioOf(large, copy(1e3, 0)), 8, 0.05)
+  near(ratioOf(large, copy(7e7, 0)), 2, 0.05)
+})
+
 test('what may be launching does not grow with a kernel', () => {
   const small = relu(1e3)
   const timed = (milliseconds: number) => withProfile(base, profileOf([[small, milliseconds / base.milliseconds(small)]]))
