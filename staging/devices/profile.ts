@@ -120,7 +120,7 @@ const extrapolate = (own: readonly Point[], others: readonly Point[], size: numb
   if (others.length === 0) return ratio
   const nearest = others.reduce((least, point) => Math.min(least, Math.abs(point.size - size)), Infinity)
   const weight = Math.exp((distanceBeyond(own, size) ** 2 - nearest ** 2 - modelDistance ** 2) / (2 * mixedWidth ** 2))
-  // Where own sizes are far, infinite weights would leave no number.
+  // Far beyond own sizes the weight is infinite, of which shares leave a number.
   const share = 1 / (1 + weight)
   return ratio ** share * smooth(others, size) ** (1 - share)
 }
@@ -169,8 +169,8 @@ export const isKernel = (kernel: Readonly<Record<string, unknown>>): kernel is R
 /**
  * The base model with measured times. A kernel that was not measured takes what the base model (a
  * roofline) says, times the ratio of measured to modelled time of its configuration at its size;
- * beyond the largest without what may be launching. Far beyond them other configurations of its kind
- * and algorithm count that were measured about its size.
+ * beyond the largest without what may be launching. Far beyond those, other configurations of its
+ * kind and algorithm count that were measured about its size.
  * Where none of its configuration was measured the mean ratio of its kind and algorithm about its
  * size counts, or of its kind; far from all that was measured the base model.
  */
