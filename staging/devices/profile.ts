@@ -74,6 +74,10 @@ const ratioAt = ({ size, ratio }: Point, wanted: number): number => {
   return ofWork + (ratio - ofWork) * Math.exp(size - wanted)
 }
 
+/** How far the nearest point is from a size; Infinity where there is none. */
+const nearestDistance = (points: readonly Point[], size: number): number =>
+  points.reduce((least, point) => Math.min(least, Math.abs(point.size - size)), Infinity)
+
 /** Between two sizes the ratio changes evenly; beyond the ends it is that of the last kernel. */
 const interpolate = (points: readonly Point[], size: number): number => {
   const after = points.findIndex((point) => point.size >= size)
@@ -96,7 +100,7 @@ const modelDistance = 2.5
  * kernels may be slow where large ones are not.
  */
 const smooth = (points: readonly Point[], size: number): number => {
-  const nearest = points.reduce((least, point) => Math.min(least, Math.abs(point.size - size)), Infinity)
+  const nearest = nearestDistance(points, size)
   let [weights, sum] = [Math.exp((nearest ** 2 - modelDistance ** 2) / (2 * mixedWidth ** 2)), 0]
   for (const point of points) {
     // Relative to the nearest, whose weight is then 1 however far away it is.
@@ -118,7 +122,7 @@ const distanceBeyond = (points: readonly Point[], size: number): number =>
 const extrapolate = (own: readonly Point[], others: readonly Point[], size: number): number => {
   const ratio = interpolate(own, size)
   if (others.length === 0) return ratio
-  const nearest = others.reduce((least, point) => Math.min(least, Math.abs(point.size - size)), Infinity)
+  const nearest = nearestDistance(others, size)
   const weight = Math.exp((distanceBeyond(own, size) ** 2 - nearest ** 2 - modelDistance ** 2) / (2 * mixedWidth ** 2))
   // Far beyond own sizes the weight is infinite, of which shares leave a number.
   const share = 1 / (1 + weight)
@@ -206,9 +210,7 @@ export const withProfile = (
   }
   const distanceOf = (kernel: Kernel): number => {
     if (exact.has(keyOfKernel(kernel))) return 0
-    const size = Math.log(base.milliseconds(kernel))
-    const points = byConfiguration.get(configurationKey(kernel)) ?? []
-    return points.reduce((least, point) => Math.min(least, Math.abs(point.size - size)), Infinity)
+    return nearestDistance(byConfiguration.get(configurationKey(kernel)) ?? [], Math.log(base.milliseconds(kernel)))
   }
   return {
     ...base,
