@@ -103,8 +103,11 @@ const likelyShare = 0.9
 /** What gradients that wait for their state may take where not all may, as a share of its bytes. */
 const lesserShare = 1 / 4
 
-/** Where state takes more than this of a budget, plans with it on the host are searched first. */
-const largeShare = 1 / 3
+/**
+ * Where optimizer state, or all that may wait on the host, takes more than these shares of a
+ * budget, plans with it there are searched first: what else is found is seldom faster.
+ */
+const [largeShare, largeShareWithWeights] = [1 / 3, 1]
 
 /**
  * What a search finds, or, where that is faster, what is found for as many more bytes as optimizer
@@ -152,12 +155,14 @@ export const offload = (
     within: (budget, slowest) => {
       const keeping = (best?: Lowered): Lowered | undefined =>
         isWithin(best, leastMilliseconds()) ? best : fasterOf(best, resident.within(budget, best?.milliseconds() ?? slowest))
+      // Swaps beside it leave the link less room.
+      let leastAddedAlone: number | undefined
       const offloading =
         (foundAt: typeof aloneAt, triesAll: boolean) =>
         (before?: Lowered): Lowered | undefined => {
           if (isWithin(before, Math.max(linkMilliseconds, leastMilliseconds() + delayMilliseconds))) return before
           let best = before
-          let leastAdded: number | undefined
+          let leastAdded = leastAddedAlone
           for (let rung = rungBelow(budget + savedBytes + 1); rung >= 0; rung -= rungs) {
             const most = (best?.milliseconds() ?? slowest ?? Infinity) - likelyShare * (leastAdded ?? 0)
             const found = foundAt(rung, most)
@@ -170,6 +175,7 @@ export const offload = (
             best = fasterOf(best, ...fitting)
             if (!triesAll) break
           }
+          if (triesAll) leastAddedAlone = leastAdded
           return best
         }
       const [withoutSwaps, withSwaps] = [offloading(aloneAt, true), offloading(besideAt, false)]
@@ -179,7 +185,7 @@ export const offload = (
         // What is swapped need not be computed again.
         return found === best || found?.plan.segments.some(({ rematerialize }) => rematerialize === true) ? withSwaps(found) : found
       }
-      const movesFirst = decision.offloadWeights === undefined && savedBytes > largeShare * budget
+      const movesFirst = savedBytes > (decision.offloadWeights === undefined ? largeShare : largeShareWithWeights) * budget
       const found = movesFirst ? keeping(moving()) : moving(keeping())
       if (found !== undefined || slowest !== undefined) return found
       const least = lowest()
