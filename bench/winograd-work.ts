@@ -1,6 +1,6 @@
 /**
  * The arithmetic of Winograd's F(4x4, 3x3) and F(6x6, 3x3): their products, and beside these the
- * vector operations of transforms as native/src/cpu/winograd_loops.cpp has them, an addition,
+ * vector operations of transforms as native/src/cpu/winograd/loops.cpp has them, an addition,
  * product or multiply-add each one.
  */
 import { isConvolution, readsStoredWeights, type ConvolutionKernel, type Kernel } from '../staging'

@@ -1,8 +1,8 @@
 #include "devices.hpp"
 
+#include "cpu/convolution/onednn.hpp"
 #include "cpu/cpu_device.hpp"
-#include "cpu/onednn.hpp"
-#include "cpu/processor.hpp"
+#include "cpu/processor/processor.hpp"
 #ifdef TILEFOLD_CUDA
 #include "cuda/cuda_device.hpp"
 #endif

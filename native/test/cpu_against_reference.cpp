@@ -12,8 +12,8 @@
 #include <string>
 
 #include "../src/cpu/cpu_device.hpp"
-#include "../src/cpu/processor.hpp"
-#include "../src/cpu/streaming.hpp"
+#include "../src/cpu/processor/processor.hpp"
+#include "../src/cpu/processor/streaming.hpp"
 #include "../src/kernels/bfloat16.hpp"
 #include "../src/kernels/kernel_fields.hpp"
 #include "../src/program/check_kernel.hpp"

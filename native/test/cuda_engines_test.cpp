@@ -11,21 +11,21 @@
 #include <filesystem>
 #include <functional>
 
-#include "memory/arena.hpp"
 #include "cuda/card_rates.hpp"
+#include "cuda/convolution/warpgroup_gradient.hpp"
 #include "cuda/cuda_device.hpp"
 #include "cuda/cuda_engines.hpp"
-#include "cuda/memory.hpp"
-#include "cuda/shared_library.hpp"
-#include "cuda/step_input.hpp"
-#include "cuda/stream.hpp"
-#include "cuda/warpgroup_gradient.hpp"
+#include "cuda/launching/stream.hpp"
+#include "cuda/libraries/shared_library.hpp"
+#include "cuda/memory/memory.hpp"
+#include "cuda/memory/step_input.hpp"
 #include "emulated_cuda/runtime.hpp"
 #include "fake_gpu.hpp"
 #include "interpreter/interpreter.hpp"
-#include "kernels/kernel_fields.hpp"
-#include "reference/device.hpp"
 #include "interpreter/time_kernel.hpp"
+#include "kernels/kernel_fields.hpp"
+#include "memory/arena.hpp"
+#include "reference/device.hpp"
 
 namespace tilefold::test {
 

@@ -1,4 +1,4 @@
-// Compiles only if what src/cuda/cudnn_api.hpp, cublas_api.hpp and nccl_api.hpp declare is what the
+// Compiles only if what src/cuda/libraries/cudnn_api.hpp, cublas_api.hpp and nccl_api.hpp declare is what the
 // real headers say; built where they are found, of NCCL's where it is among them.
 #include <cublas_v2.h>
 #include <cudnn.h>
@@ -11,9 +11,9 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "../src/cuda/cublas_api.hpp"
-#include "../src/cuda/cudnn_graph_api.hpp"
-#include "../src/cuda/nccl_api.hpp"
+#include "../src/cuda/libraries/cublas_api.hpp"
+#include "../src/cuda/libraries/cudnn_graph_api.hpp"
+#include "../src/cuda/libraries/nccl_api.hpp"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cuda/cuda_engines.hpp"
-#include "cuda/stream.hpp"
+#include "cuda/launching/stream.hpp"
 #include "emulated_cuda/runtime.hpp"
 #include "reference/device.hpp"
 

@@ -1,5 +1,5 @@
 // Which launches wait for each other, and in which order they are enqueued.
-#include "cuda/small_launches.hpp"
+#include "cuda/launching/small_launches.hpp"
 
 #include <cstdio>
 #include <string>

@@ -57,7 +57,7 @@ interface Results {
 
 /**
  * Products of a pair of channels in a convolution by Winograd (Lavin 2016), whose smaller tiles are
- * taken where an image has fewer products by them (native/src/cpu/winograd_tiles.hpp).
+ * taken where an image has fewer products by them (native/src/cpu/winograd/tiles.hpp).
  */
 export const tileProducts = ({ batch, height, width, dilation }: Results, largest: LargestTile): number => {
   const [whole, exact] = [wholeTiles, exactTiles].map((cut) => {
@@ -70,7 +70,7 @@ export const tileProducts = ({ batch, height, width, dilation }: Results, larges
 /**
  * The whole tiles that a kernel by Winograd works by: its weights are transformed for them, or it
  * takes the smaller ones where it transforms them itself; a gradient of weights takes those by
- * which an image has fewer products (native/src/cpu/winograd.cpp).
+ * which an image has fewer products (native/src/cpu/winograd/winograd.cpp).
  */
 export const largestTile = (k: ConvolutionKernel): LargestTile => {
   const layout = layouts[k.weightLayout]!

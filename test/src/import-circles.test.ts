@@ -6,11 +6,11 @@ import * as assert from 'uvu/assert'
 
 const root = join(__dirname, '..', '..')
 
-const sourcesIn = (folder: string): readonly string[] =>
+const sourcesIn = (folder: string, names = /(?<!\.d)\.ts$/): readonly string[] =>
   readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name)
-    if (entry.isDirectory()) return entry.name === 'build' ? [] : sourcesIn(path)
-    return /(?<!\.d)\.ts$/.test(entry.name) ? [path] : []
+    if (entry.isDirectory()) return entry.name === 'build' ? [] : sourcesIn(path, names)
+    return names.test(entry.name) ? [path] : []
   })
 
 /** The files of ours that a file imports, for types too. */
@@ -19,6 +19,16 @@ const importsOf = (file: string): readonly string[] =>
     const path = resolve(dirname(file), fileName)
     const found = fileName.startsWith('.') ? [`${path}.ts`, join(path, 'index.ts')].find((candidate) => existsSync(candidate)) : undefined
     return found === undefined ? [] : [found]
+  })
+
+const nativeSources = join(root, 'native', 'src')
+
+/** The files of ours that a C++ file includes. */
+const includesOf = (file: string): readonly string[] =>
+  [...readFileSync(file, 'utf8').matchAll(/^#include "(.+)"$/gm)].map(([, name]) => {
+    const found = [dirname(file), nativeSources].map((folder) => resolve(folder, name!)).find((candidate) => existsSync(candidate))
+    assert.ok(found !== undefined, `${file} includes ${name}, which is nowhere`)
+    return found
   })
 
 /**
@@ -65,6 +75,22 @@ test('no file imports itself through others, not even for types', () => {
     ),
     ['b', 'd', 'b']
   )
+})
+
+test('no folder of the C++ includes itself through others', () => {
+  const files = sourcesIn(nativeSources, /\.(cpp|hpp|cu|cuh)$/)
+  assert.ok(files.length > 300, `only ${files.length} files were looked at`)
+  // What is generated of the kernels is theirs.
+  const folderOf = (file: string): string => relative(nativeSources, dirname(file)).replace('generated', 'kernels')
+  const folders = new Map<string, Set<string>>()
+  for (const file of files)
+    for (const included of includesOf(file)) {
+      const [from, to] = [folderOf(file), folderOf(included)]
+      // The interface of devices stands below all folders, the list of devices above them.
+      if (from !== to && from !== '' && to !== '') folders.set(from, (folders.get(from) ?? new Set()).add(to))
+    }
+  assert.ok(folders.size > 20, `only ${folders.size} folders include others`)
+  assert.equal(circleAmong(new Map([...folders].map(([from, to]) => [from, [...to]]))), [])
 })
 
 test.run()

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "parallel.hpp"
-#include "vector_loops.hpp"
+#include "processor/parallel.hpp"
+#include "vectors/vector_loops.hpp"
 
 namespace tilefold::cpu {
 namespace {

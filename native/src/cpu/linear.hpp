@@ -2,7 +2,7 @@
 // sets the pace.
 #pragma once
 #include "../kernels/kernel_fields.hpp"
-#include "launch.hpp"
+#include "operands/launch.hpp"
 
 namespace tilefold::cpu {
 

@@ -4,8 +4,8 @@
 
 #include "../kernels/pixel_labels.hpp"
 #include "../reference/block_loop.hpp"
-#include "parallel.hpp"
-#include "pixel_loops.hpp"
+#include "processor/parallel.hpp"
+#include "vectors/pixel_loops.hpp"
 
 namespace tilefold::cpu {
 namespace {

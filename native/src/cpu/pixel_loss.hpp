@@ -2,7 +2,7 @@
 // reference/pixel_loss.cpp.
 #pragma once
 #include "../kernels/kernel_fields.hpp"
-#include "launch.hpp"
+#include "operands/launch.hpp"
 
 namespace tilefold::cpu {
 

@@ -6,17 +6,17 @@
 #include <string>
 #include <utility>
 
-#include "device_arena.hpp"
-#include "event_timer.hpp"
-#include "fault.hpp"
-#include "graph_capture.hpp"
-#include "host_copy.hpp"
-#include "launch_queue.hpp"
-#include "memory.hpp"
-#include "rank_link.hpp"
-#include "row_copies.hpp"
-#include "step_input.hpp"
-#include "stream.hpp"
+#include "context/fault.hpp"
+#include "launching/event_timer.hpp"
+#include "launching/graph_capture.hpp"
+#include "launching/launch_queue.hpp"
+#include "launching/stream.hpp"
+#include "memory/device_arena.hpp"
+#include "memory/host_copy.hpp"
+#include "memory/memory.hpp"
+#include "memory/row_copies.hpp"
+#include "memory/step_input.hpp"
+#include "ranks/rank_link.hpp"
 
 namespace tilefold::cuda {
 namespace {

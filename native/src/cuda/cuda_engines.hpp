@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "../engines/engines.hpp"
-#include "context.hpp"
+#include "context/context.hpp"
 
 namespace tilefold::cuda {
 

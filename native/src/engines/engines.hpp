@@ -7,8 +7,8 @@
 #include "../device.hpp"
 #include "../network/network.hpp"
 #include "../program/program.hpp"
+#include "../threads/worker.hpp"
 #include "progress.hpp"
-#include "worker.hpp"
 
 namespace tilefold {
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "../threads/worker.hpp"
 #include "engines.hpp"
 #include "progress.hpp"
-#include "worker.hpp"
 
 namespace tilefold {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "../devices.hpp"
+#include "../threads/worker.hpp"
 #include "interpreter.hpp"
-#include "../engines/worker.hpp"
 
 namespace tilefold {
 

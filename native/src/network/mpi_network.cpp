@@ -5,8 +5,8 @@
 #include <cstring>
 #include <thread>
 
-#include "../engines/worker.hpp"
 #include "../failure.hpp"
+#include "../threads/worker.hpp"
 
 namespace tilefold {
 namespace {

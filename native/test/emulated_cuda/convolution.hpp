@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "../../src/cuda/cudnn_graph_api.hpp"
+#include "../../src/cuda/libraries/cudnn_graph_api.hpp"
 
 namespace tilefold::cuda::cudnn {
 

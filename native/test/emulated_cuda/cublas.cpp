@@ -3,7 +3,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "../../src/cuda/cublas_api.hpp"
+#include "../../src/cuda/libraries/cublas_api.hpp"
 #include "objects.hpp"
 #include "runtime.hpp"
 #include "tensor_core.hpp"

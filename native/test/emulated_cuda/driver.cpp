@@ -1,6 +1,6 @@
 // The driver's functions of driver_api.hpp: pages are files that are memory, and addresses without
 // one end who touches them.
-#include "../../src/cuda/driver_api.hpp"
+#include "../../src/cuda/libraries/driver_api.hpp"
 
 #include <cuda_runtime_api.h>
 #include <sys/mman.h>

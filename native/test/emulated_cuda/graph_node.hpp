@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "../../src/cuda/cudnn_graph_api.hpp"
+#include "../../src/cuda/libraries/cudnn_graph_api.hpp"
 
 namespace tilefold::emulated {
 

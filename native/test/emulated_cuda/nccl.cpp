@@ -2,7 +2,7 @@
 // It holds to what NCCL's manual asks for: all ranks come, what one sends another receives in the
 // same order, as many bytes, and both in a graph or neither. Whoever tests what fails sets
 // TILEFOLD_EMULATED_NCCL to `call=result@rank`, such as `ncclSend=3@1`, or `version=21304`.
-#include "../../src/cuda/nccl_api.hpp"
+#include "../../src/cuda/libraries/nccl_api.hpp"
 
 #include <algorithm>
 #include <array>
