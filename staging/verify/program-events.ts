@@ -3,12 +3,21 @@ import { elementSizes } from '../kernels/precision'
 import type { Pages, Program } from '../program/program'
 import { isCount } from './accesses'
 import { chooseCoordinates, type Coordinates } from './boxes'
-import type { Event, ProgramEvents, SectionEvents, Store } from './events'
+import type { Access, Event, ProgramEvents, SectionEvents, Store } from './events'
 import { catchFault, type VerifierFault } from './fault'
 import { operandRegions } from './operand-regions'
 import { readInstructions } from './section-events'
 import { listSections } from './sections'
 import { spaceNames, listStores } from './stores'
+
+/**
+ * Bytes from image to image, where an access tells them. Loops over tiles of several images, or over
+ * every other tile, advance by more: boxes have no such stride, which other tiles would carry into.
+ */
+const imageStride = ({ repeats, run, strides: [stride] }: Access): number => {
+  const [outermost = { count: run, stride: 1 }] = repeats
+  return stride % (outermost.count * outermost.stride) === 0 ? outermost.stride : stride
+}
 
 /**
  * Strides that make boxes of the accesses: those between repetitions first, then those between
@@ -20,10 +29,10 @@ const coordinatesFor = (stores: readonly Store[], sections: readonly SectionEven
     for (const event of events)
       if (event.kind === 'loop') gather(event.body)
       else if (event.kind === 'access')
-        for (const { store, repeats, strides } of event.accesses) {
-          const [repeated, images, single] = wanted[store]!
-          for (const { count, stride } of repeats) (count > 1 ? repeated : single).add(stride)
-          images.add(strides[0])
+        for (const access of event.accesses) {
+          const [repeated, images, single] = wanted[access.store]!
+          for (const { count, stride } of access.repeats) (count > 1 ? repeated : single).add(stride)
+          images.add(imageStride(access))
         }
   }
   sections.forEach(({ events }) => gather(events))

@@ -311,6 +311,26 @@ test('VGG-16 of 20480 and of 80000 pixels squared is verified in a moment, whate
   }
 })
 
+// Boxes once had a digit for pairs of images, which copies of one and of three images carried into.
+for (const [what, images, first, then] of [
+  ['single images, then pairs', 8, { grid: { B: 8, H: 1, W: 3 } }, { B: 4, H: 1, W: 1 }],
+  ['three images, then pairs', 6, { grid: { B: 2, H: 1, W: 3 } }, { B: 3, H: 1, W: 1 }],
+  ['single images, loaded ahead', 4, { grid: { B: 4, H: 1, W: 6 }, prefetch: true }, { B: 1, H: 1, W: 5 }]
+] as const)
+  test(`columns of ${what}: sound`, () => {
+    const tiled = { recompute: true, reorder: 'once' } as const
+    const columns = program(
+      [conv2d({ out: 32, k: 3, p: 1 }), relu, conv2d({ out: 4, k: 3, p: 1 }), relu, globalAvgPool, linear({ out: 2 })],
+      [
+        { from: 0, to: 2, ...first, ...tiled },
+        { from: 2, to: 4, grid: then, ...tiled },
+        { from: 4, to: 7, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
+      ],
+      { input: [images, 3, 32, 40] }
+    )
+    assert.is(refusal(columns), '')
+  })
+
 const whole = { grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' } as const
 const ahead = program(
   [conv2d({ out: 4, k: 3, p: 1 }), relu, maxPool2d({ k: 2 }), globalAvgPool, linear({ out: 2 })],
