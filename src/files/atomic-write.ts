@@ -15,6 +15,12 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
+/**
+ * Names of temporary files that this process is at work on. In a container the next process often
+ * has the number of the one that was killed, so the number alone does not tell.
+ */
+const beingWritten = new Set<string>()
+
 /** Names of temporary files; in folders of ours also without the random part. */
 const temporaryName = /^(.*)\.(\d+)-[0-9a-f]{12}\.tmp$/
 const temporaryNameOfOurs = /^(.*)\.(\d+)(?:-[0-9a-f]+)?\.tmp$/
@@ -24,9 +30,12 @@ const temporaryNameOfOurs = /^(.*)\.(\d+)(?:-[0-9a-f]+)?\.tmp$/
  * names of files that are `ours`.
  */
 export const removeAbandoned = async (folder: string, ours: (name: string) => boolean, temporary = temporaryNameOfOurs): Promise<void> => {
-  for (const entry of await readdir(folder)) {
-    const [, name, pid] = temporary.exec(entry) ?? []
-    if (name !== undefined && ours(name) && !isAlive(Number(pid))) await rm(join(folder, entry), { recursive: true, force: true })
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const [, name, pid] = temporary.exec(entry.name) ?? []
+    if (name === undefined || !ours(name)) continue
+    // A folder of this process may be another thread's.
+    const isInUse = Number(pid) === process.pid && entry.isFile() ? beingWritten.has(entry.name) : isAlive(Number(pid))
+    if (!isInUse) await rm(join(folder, entry.name), { recursive: true, force: true })
   }
 }
 
@@ -67,14 +76,24 @@ export const findReplaced = async (path: string): Promise<Stats | undefined> => 
 }
 
 /**
- * A new file beside the one that it will replace, under a name of its own. Nobody else may read it
- * before it has the mode that it will keep.
+ * Lets `use` have a new file beside the one that it will replace, under a name of its own, which is
+ * free again then. Nobody else may read it before it has the mode that it will keep.
  */
-const openTemporary = async (destination: string, replaced: Stats | undefined): Promise<string> => {
+const withTemporary = async (
+  destination: string,
+  replaced: Stats | undefined,
+  use: (temporary: string) => Promise<void>
+): Promise<void> => {
   const temporary = `${destination}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`
-  const file = await open(temporary, 'wx', replaced === undefined ? 0o666 : 0o600)
-  await file.close()
-  return temporary
+  beingWritten.add(basename(temporary))
+  try {
+    const file = await open(temporary, 'wx', replaced === undefined ? 0o666 : 0o600)
+    await file.close()
+    await use(temporary)
+  } finally {
+    await rm(temporary, { force: true })
+    beingWritten.delete(basename(temporary))
+  }
 }
 
 /**
@@ -84,7 +103,7 @@ const openTemporary = async (destination: string, replaced: Stats | undefined): 
 export const checkCanWrite = (path: string): Outcome<void> =>
   TE.tryCatch(async () => {
     const destination = await resolveDestination(path)
-    await rm(await openTemporary(destination, await findReplaced(destination)))
+    await withTemporary(destination, await findReplaced(destination), () => Promise.resolve())
   }, writeFailure(path))
 
 /** Removes what processes that were killed while they wrote files have left beside them. */
@@ -145,15 +164,11 @@ export const replaceFileAtomic = (path: string, write: (temporary: string) => Pr
   TE.tryCatch(async () => {
     const destination = await resolveDestination(path)
     const replaced = await findReplaced(destination)
-    const temporary = await openTemporary(destination, replaced)
-    try {
+    await withTemporary(destination, replaced, async (temporary) => {
       await write(temporary)
       await complete(temporary, replaced)
       await rename(temporary, destination)
-    } catch (thrown) {
-      await rm(temporary, { force: true })
-      throw thrown
-    }
+    })
     await syncFolder(dirname(destination))
   }, writeFailure(path))
 

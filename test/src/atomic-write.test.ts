@@ -20,7 +20,7 @@ import { cacheFolder } from '../../src/files/cache-folder'
 import { makeFolder } from '../../src/files/make-folder'
 import { checkPaths, isInside } from '../../src/files/paths'
 import { freeBytes, removeLeftovers } from '../../src/images/mapped-image-file'
-import { checkWritable, writeFileAtomic } from '../../src/files/atomic-write'
+import { checkWritable, replaceFileAtomic, writeFileAtomic } from '../../src/files/atomic-write'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
@@ -78,18 +78,30 @@ test('many writers of one file at once, in one process too: each file is whole, 
 
 test('what a killed process has left beside a file goes, and what only looks like it stays', async () => {
   mkdirSync(at('beside'))
-  const left = at('beside', 'file.4194999-0123456789ab.tmp')
+  // In a container the next process often has the number of the killed one.
+  const left = [4194999, process.pid].map((pid) => at('beside', `file.${pid}-0123456789ab.tmp`))
   const others = [
     'file.4194999.tmp',
     'file.20250101.tmp',
     'file.4194999-old.tmp',
-    `file.${process.pid}-0123456789ab.tmp`,
+    `file.${process.ppid}-0123456789ab.tmp`,
     'other.4194999-0123456789ab.tmp'
   ]
   for (const name of others) writeFileSync(at('beside', name), 'mine')
-  writeFileSync(left, 'half')
+  for (const path of left) writeFileSync(path, 'half')
   await valueOf(checkWritable(at('beside', 'file')))
   assert.equal(readdirSync(at('beside')), [...others].sort())
+})
+
+test('what this process is about to write is no trace of another', async () => {
+  mkdirSync(at('meanwhile'))
+  await valueOf(
+    replaceFileAtomic(at('meanwhile', 'file'), async (temporary) => {
+      await valueOf(checkWritable(at('meanwhile', 'file')))
+      writeFileSync(temporary, 'whole')
+    })
+  )
+  assert.equal(readdirSync(at('meanwhile')), ['file'])
 })
 
 test('folders are made where they can be, and /proc is a sentence, not a loop', async () => {
