@@ -48,7 +48,8 @@ const histories = { loss: 'training.loss', stepMs: 'training.stepMs', learningRa
 const validationsName = 'training.validations'
 
 const parseStep = (name: string): number | undefined => {
-  const [, digits] = /^step-(\d+)\.safetensors$/.exec(name) ?? []
+  // As it is written: what has zeros in front, or more digits than numbers, has not its own path.
+  const [, digits] = /^step-(0|[1-9]\d{0,14})\.safetensors$/.exec(name) ?? []
   return digits === undefined ? undefined : Number(digits)
 }
 

@@ -261,6 +261,14 @@ for (const [name, args, sentence] of refused) {
   })
 }
 
+test('a file among states whose number has zeros in front is none of them', async () => {
+  cpSync(at('kept'), at('padded'), { recursive: true })
+  copyFileSync(at('kept/step-7.safetensors'), at('padded/step-0007.safetensors'))
+  const { status, stderr } = await runInTurn(training('--steps', '9', '--state', at('padded'), '--resume'))
+  assert.is(status, 0, stderr)
+  assert.equal(states('padded'), ['step-0007.safetensors', 'step-8.safetensors', 'step-9.safetensors'])
+})
+
 test('a learning rate may be chosen anew, and that is said', async () => {
   cpSync(at('kept'), at('slower'), { recursive: true })
   const [page, slower] = [at('slower.html'), ['--state', at('slower'), '--resume', '--lr', '0.01', '--report', at('slower.html')]]
