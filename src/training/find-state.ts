@@ -17,16 +17,18 @@ interface ResumeRequest {
 const checkFingerprint =
   ({ folder, fingerprint, earlierFingerprint, notice }: ResumeRequest) =>
   (state: State): Outcome<State> => {
-    const [first] = fingerprintDifferences(state.fingerprint, fingerprint)
+    const [first, ...others] = fingerprintDifferences(state.fingerprint, fingerprint)
     if (first === undefined) return TE.right(state)
     if (fingerprintDifferences(state.fingerprint, earlierFingerprint).length === 0) {
       notice(`${folder} has earlier names of layers; states from here on have today's`)
       return TE.right(state)
     }
     const [name, was, is] = first
+    // A share of the data that is validated differs with the data, and they with it.
+    const further = others.map(([other, before, now]) => `, ${choiceText(other)} was ${before} and is ${now}`).join('')
     return TE.left(
       inputFailure(
-        `${folder}: ${choiceText(name)} was ${was} in the training that it holds and is ${is} now: give the same, or another folder`
+        `${folder}: ${choiceText(name)} was ${was} in the training that it holds and is ${is} now${further}: give the same, or another folder`
       )
     )
   }

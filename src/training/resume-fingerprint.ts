@@ -16,6 +16,8 @@ export type ResumeFingerprint = Readonly<Record<string, string>>
 const words: Readonly<Record<string, string>> = {
   model: 'the model',
   layers: 'the hash of the layers and the loss',
+  classes: 'the list of classes',
+  channels: 'what --bands, --mean and --deviation say',
   group: '--param-group'
 }
 
@@ -76,6 +78,7 @@ export const resumeFingerprint = (
     optimizer: fieldsText(objective.optimizer),
     seed: `${options.seed}`,
     data: dataText(training),
+    classes: training.names && JSON.stringify(training.names),
     validation: validation && dataText(validation),
     accumulate: accumulate === 1 ? undefined : `${accumulate}`,
     'clip-norm': clipNorm === undefined ? undefined : `${clipNorm}`,
@@ -107,6 +110,10 @@ export const rateFingerprint = (
     'best-by': validation === undefined ? undefined : bestBy
   })
 
+/** Classes may be named later, or no more; earlier versions did not keep their names. */
+const isUnnamed = (name: string, ...choices: readonly ResumeFingerprint[]): boolean =>
+  name === 'classes' && choices.some(({ classes }) => classes === undefined)
+
 /**
  * The name of each choice that differs, with what it was and what it is; `none` where it is not
  * made.
@@ -116,5 +123,5 @@ export const fingerprintDifferences = (
   now: ResumeFingerprint
 ): readonly (readonly [name: string, was: string, is: string])[] =>
   [...new Set([...Object.keys(stored), ...Object.keys(now)])]
-    .filter((name) => stored[name] !== now[name])
+    .filter((name) => stored[name] !== now[name] && !isUnnamed(name, stored, now))
     .map((name) => [name, stored[name] ?? 'none', now[name] ?? 'none'])

@@ -248,7 +248,16 @@ const refused: readonly (readonly [name: string, args: readonly string[], senten
   ['accumulation', ['--resume', '--accumulate', '2'], /--accumulate was none .* and is 2 now/],
   ['a rotation', ['--resume', '--rotate'], /--rotate was none .* and is on now/],
   ['no flips', ['--resume'], /--flip was on .* and is none now/],
-  ['other data', ['--resume', '--validation', '0.25'], /--data was 8 images of hash [0-9a-f]{12} .* and is 6 images/]
+  [
+    'other data',
+    ['--resume', '--validation', '0.25'],
+    /--data was 8 images of hash [0-9a-f]{12} .* and is 6 images .*, --validation was none and is 2 images/
+  ],
+  [
+    'other channels',
+    ['--resume', '--mean', '0,0,0', '--deviation', '1,1,1'],
+    /what --bands, --mean and --deviation say was none .* and is mean/
+  ]
 ]
 for (const [name, args, sentence] of refused) {
   test(`a state is refused: ${name}`, async () => {
@@ -260,6 +269,14 @@ for (const [name, args, sentence] of refused) {
     assert.equal(states('kept'), ['step-6.safetensors', 'step-7.safetensors'])
   })
 }
+
+test('a state is refused where a class was renamed, so that another has its number, though their files have the same names', async () => {
+  cpSync(at('images/light'), at('renamed/light'), { recursive: true })
+  cpSync(at('images/dark'), at('renamed/shadow'), { recursive: true })
+  const { status, stderr } = await runInTurn(training('--steps', '9', '--state', at('kept'), '--resume', '--data', at('renamed')))
+  assert.is(status, 2, stderr)
+  assert.match(stderr, /the list of classes was \["dark","light"\] in the training that it holds and is \["light","shadow"\] now: give/)
+})
 
 test('a file among states whose number has zeros in front is none of them', async () => {
   cpSync(at('kept'), at('padded'), { recursive: true })
