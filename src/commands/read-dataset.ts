@@ -4,9 +4,9 @@ import { libraryFunction } from '../options/decode-options'
 import { oneOf } from '../options/kinds'
 import { type OptionsOf, optional, required, withDefault } from '../options/option'
 import { dataOptions, makeDataRules } from '../option-tables/data-options'
-import { type SplitPart, splitParts } from '../images/data-rules'
-import type { Dataset } from '../images/dataset'
-import { loadDataset } from '../images/load-dataset'
+import { type SplitPart, splitParts } from '../datasets/data-rules'
+import type { Dataset } from '../datasets/dataset'
+import { loadDataset } from '../datasets/load-dataset'
 
 const rules = {
   ...dataOptions,

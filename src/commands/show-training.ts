@@ -16,7 +16,7 @@ import { withResource } from '../tasks/with-resource'
 import { withTrackers } from '../tracking/with-trackers'
 import type { TrainedRecord } from '../training/loop'
 import { type PreparedTraining, cropExtent, rowsOfUpdate } from '../training/prepare'
-import { type GrowingRecord, emptyRecord, continueRecord } from '../training/record'
+import { type GrowingRecord, emptyRecord, continueRecord } from '../training/state/record'
 import { runPrepared } from '../training/run'
 
 /** Makes the page of a training as far as it is; its plan is drawn once. */

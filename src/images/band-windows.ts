@@ -1,9 +1,9 @@
 import type { ImageWindow } from '../../native'
 import type { GeoTIFF, GeoTIFFImage } from 'geotiff'
-import { openFileSource } from './file-source'
-import { loadGeoTiff } from './load-geotiff'
+import { openFileSource } from './tiff/file-source'
+import { loadGeoTiff } from './tiff/load-geotiff'
 import { type Elements, type Samples, asBytes, newElements } from './samples'
-import type { ImageLevel } from './tiff-levels'
+import type { ImageLevel } from './tiff/levels'
 
 /**
  * What holds nothing, and what is no number, is read as 0; of floats as -0, by which the measure

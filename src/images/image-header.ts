@@ -5,8 +5,8 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
 import { type Slide, openSlide } from '../../native'
-import { associatedImages, countMasks } from './associated-images'
-import { checkDirectory, checkLevel, checkStored } from './check-tiff'
+import { associatedImages, countMasks } from './tiff/associated-images'
+import { checkDirectory, checkLevel, checkStored } from './tiff/check-tiff'
 import { readFileStart } from './file-start'
 import {
   beginsAsSlide,
@@ -20,16 +20,16 @@ import {
   slideFault,
   startBytes,
   vsiFault
-} from './slide-format'
+} from './tiff/slide-format'
 import { loadSharp } from './load-sharp'
 import { sharpOptions } from './sharp-options'
-import { type GeoTransform, scaleGeoTransform } from './geo-transform'
+import { type GeoTransform, scaleGeoTransform } from './tiff/geo-transform'
 import { type Extent2, type View, finest, chooseLevel } from './resolution'
 import { type Reading, type Samples, colours, isStoredTiff, storedSamples, storedTiffSamples } from './samples'
-import { findBandFault, findColourFault, findFaultAsColours } from './tiff-colours'
-import { type TiffDirectory, readTiffDirectories } from './tiff-directories'
-import { omePlanes } from './ome-planes'
-import { type ImageLevel, planeLevels, tiffLevels, tiffMicronsPerPixel } from './tiff-levels'
+import { findBandFault, findColourFault, findFaultAsColours } from './tiff/colours'
+import { type TiffDirectory, readTiffDirectories } from './tiff/directories'
+import { omePlanes } from './tiff/ome-planes'
+import { type ImageLevel, planeLevels, tiffLevels, tiffMicronsPerPixel } from './tiff/levels'
 
 /** The facts about an image that are known without decoding it; the extent is that of the view. */
 export interface ImageHeader extends Extent2 {

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { type Failure, inputFailure } from '../failure'
-import type { ImageLevel } from './tiff-levels'
+import type { ImageLevel } from './tiff/levels'
 
 /** Pixels that an image, a crop or a window is high and wide. */
 export interface Extent2 {

@@ -2,8 +2,8 @@ import * as E from 'fp-ts/Either'
 import type { PixelType } from '../../native'
 import { type Failure, inputFailure } from '../failure'
 import type { Resolution } from './resolution'
-import { findBandFault } from './tiff-colours'
-import type { TiffDirectory } from './tiff-directories'
+import { findBandFault } from './tiff/colours'
+import type { TiffDirectory } from './tiff/directories'
 
 /** How images are read: at which resolution, which of their bands, and for how many channels. */
 export type Reading = Resolution & {

@@ -1,5 +1,5 @@
 import type Sharp from 'sharp'
-import type { ImageLevel } from './tiff-levels'
+import type { ImageLevel } from './tiff/levels'
 
 /**
  * How images are decoded: of any size and number of channels, and refused where they are damaged.

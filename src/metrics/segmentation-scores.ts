@@ -1,4 +1,4 @@
-import { ignoredLabel } from '../images/class-list'
+import { ignoredLabel } from '../datasets/class-list'
 
 /**
  * The confusion matrix: counts of pixels by class, row-major [classes of the masks, classes of the

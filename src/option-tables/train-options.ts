@@ -3,17 +3,17 @@ import { identity } from 'fp-ts/function'
 import type * as t from 'io-ts'
 import { strictObject } from '../../staging/decoding/strict-object'
 import { predicateCodec, oneOfCodec } from '../../staging/decoding/predicate-codec'
-import type { Dataset } from '../images/dataset'
-import type * as DatasetCodec from '../images/dataset-codec'
+import type { Dataset } from '../datasets/dataset'
+import type * as DatasetCodec from '../datasets/dataset-codec'
 import type { Planned } from '../plans/plan-network'
 import { type HeatMapKind, heatMapKinds } from '../results/formats'
-import { type ColourJitter, parseColourJitter } from '../training/augmentation'
-import { type BestBy, type Validation, bestMeasures } from '../training/best'
+import { type ColourJitter, parseColourJitter } from '../training/batches/augmentation'
+import { type BestBy, type Validation, bestMeasures } from '../training/validation/best'
 import { type ClassWeights, parseClassWeights } from '../options/class-weights'
-import { type StainJitter, parseStainJitter } from '../training/stain-jitter'
+import { type StainJitter, parseStainJitter } from '../training/batches/stain-jitter'
 import { type LearningRateSchedule, parseSchedule } from '../training/learning-rate'
 import type { StepReport } from '../training/step-report'
-import { type ValidateOn, validateOns } from '../training/validate-on'
+import { type ValidateOn, validateOns } from '../training/validation/validate-on'
 import type { StartingWeights } from '../weights/weights'
 import { byKindCodec, callbackCodec, lazyCodec, fromZeroCodec, boundedListCodec, positiveCodec, wholeNumberCodec } from '../options/codecs'
 import { extents, flag, flagOrWhole, oneOf, path, positive, prefixes, readAs, textOrValue, whole, textKind } from '../options/kinds'
@@ -64,7 +64,7 @@ const httpAddress: Kind<string> = textKind('url', httpAddressCodec, readAs(httpA
 
 const stainJitters = strictObject<StainJitter>('a stain jitter', 'field', { scale: within(1), shift: within(1) }, {})
 
-const datasets = (): typeof DatasetCodec => require('../images/dataset-codec') as typeof DatasetCodec
+const datasets = (): typeof DatasetCodec => require('../datasets/dataset-codec') as typeof DatasetCodec
 
 const data: Kind<Dataset | string> = textKind(
   'path',

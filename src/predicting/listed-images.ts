@@ -5,10 +5,10 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Outcome, inputFailure, errorReason } from '../failure'
 import { type Row, readCsvRows } from '../files/csv'
-import { folderFailure } from '../images/class-folders'
-import { imageExtensions, isHidden, isImage } from '../images/image-names'
-import { findImageFolder } from '../images/mask-folders'
-import { wholeImages } from '../images/slide-parts'
+import { folderFailure } from '../datasets/class-folders'
+import { imageExtensions, isHidden, isImage } from '../datasets/image-names'
+import { findImageFolder } from '../datasets/mask-folders'
+import { wholeImages } from '../datasets/slide-parts'
 
 /** An image that is to be predicted. */
 export interface ListedImage {

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { ignoredLabel } from '../images/class-list'
+import { ignoredLabel } from '../datasets/class-list'
 import type { SeenCrop } from '../images/seen-crop'
 import type { Planned } from '../plans/plan-network'
 import { palette } from '../results/colours'

@@ -5,7 +5,7 @@ import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
 import { writeFileAtomic } from '../files/atomic-write'
 import { readText } from '../files/read-file'
-import type { GeoTransform } from '../images/geo-transform'
+import type { GeoTransform } from '../images/tiff/geo-transform'
 import { projectionText } from './projection-file'
 import { type TiffTag, tag } from './tiff-file'
 

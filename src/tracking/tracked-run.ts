@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import type { Graph } from '../../staging'
 import type { Outcome } from '../failure'
-import type { Validation } from '../training/best'
+import type { Validation } from '../training/validation/best'
 import type { StepReport } from '../training/step-report'
 import type { Tracker } from '../training/tracker'
 

@@ -2,14 +2,14 @@ import { basename, dirname } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Dataset } from '../images/dataset'
-import { isMask } from '../images/labels'
+import { type Dataset } from '../datasets/dataset'
+import { isMask } from '../datasets/labels'
 import { type Outcome, inputFailure } from '../failure'
 import { type Claimed, findLocks } from '../files/write-locks'
 import { type NamedPath, checkPaths, isInside, namedPaths } from '../files/paths'
 import type { TrainOptions } from '../option-tables/train-options'
-import { isStateName } from './state'
-import type { Split } from './validation-split'
+import { isStateName } from './state/state'
+import type { Split } from './validation/validation-split'
 
 type Files = Pick<TrainOptions, 'save' | 'best' | 'perImage' | 'metrics' | 'report' | 'trace' | 'state' | 'signal'>
 

@@ -1,9 +1,9 @@
-import { ignoredLabel } from '../images/class-list'
-import { type Dataset, imageLabels, labelKind, listMasks } from '../images/dataset'
-import { isMask, labelNumbers } from '../images/labels'
-import type { Mask } from '../images/masks'
-import type { BestBy } from './best'
-import type { Split } from './validation-split'
+import { ignoredLabel } from '../datasets/class-list'
+import { type Dataset, imageLabels, labelKind, listMasks } from '../datasets/dataset'
+import { isMask, labelNumbers } from '../datasets/labels'
+import type { Mask } from '../datasets/masks/masks'
+import type { BestBy } from './validation/best'
+import type { Split } from './validation/validation-split'
 
 /** Values that count in any of the masks. */
 const classesIn = (masks: readonly Mask[]): readonly number[] =>

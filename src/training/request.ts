@@ -1,4 +1,4 @@
-import type { Dataset } from '../images/dataset'
+import type { Dataset } from '../datasets/dataset'
 import type { Reading } from '../images/samples'
 import type { DecodedTrainOptions } from '../option-tables/train-options'
 import type { Ranks } from '../ranks/ranks'

@@ -1,5 +1,5 @@
 import type { Outcome } from '../failure'
-import type { Validation } from './best'
+import type { Validation } from './validation/best'
 import type { SeenCrop } from '../images/seen-crop'
 import type { StepReport } from './step-report'
 

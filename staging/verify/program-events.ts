@@ -11,8 +11,9 @@ import { listSections } from './sections'
 import { spaceNames, listStores } from './stores'
 
 /**
- * Bytes from image to image, where an access tells them. Loops over tiles of several images, or over
- * every other tile, advance by more: boxes have no such stride, which other tiles would carry into.
+ * Bytes from image to image, where an access tells them. Loops over tiles of several images, or
+ * over every other tile, advance by more: boxes have no such stride, which other tiles would carry
+ * into.
  */
 const imageStride = ({ repeats, run, strides: [stride] }: Access): number => {
   const [outermost = { count: run, stride: 1 }] = repeats

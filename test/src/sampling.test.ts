@@ -1,6 +1,6 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { cropCorner, createSampler } from '../../src/training/sampling'
+import { cropCorner, createSampler } from '../../src/training/batches/sampling'
 
 const sampling = { seed: 5, examples: 7, batch: 3, flip: true }
 

@@ -1,7 +1,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { randomStream } from '../../src/numbers/random'
-import { findBest } from '../../src/training/best'
+import { findBest } from '../../src/training/validation/best'
 import { areaUnderCurve, measureQuality } from '../../src/metrics/scores'
 
 /** The definition: how often a positive outranks a negative, ties counted half. */

@@ -7,7 +7,7 @@ import { chmodSync, constants, cpSync, existsSync, openSync, readFileSync, readd
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readState } from '../../src/training/state'
+import { readState } from '../../src/training/state/state'
 import { type Ended, runScript, tilefold as realCommand, overriding } from './command-line'
 import { compiledCommand } from './compiled-command'
 import { writeImages } from './example-images'

@@ -2,14 +2,14 @@
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Dataset } from '../../src/images/dataset'
-import { createAugmenter, colourMatrix, parseColourJitter } from '../../src/training/augmentation'
-import { splitIntoBatches } from '../../src/training/batches'
+import type { Dataset } from '../../src/datasets/dataset'
+import { createAugmenter, colourMatrix, parseColourJitter } from '../../src/training/batches/augmentation'
+import { splitIntoBatches } from '../../src/training/batches/batches'
 import { parseClassWeights } from '../../src/options/class-weights'
-import { checkRowWeights, countLabelsByClass, rowWeights, resolveClassWeights } from '../../src/training/class-weights'
+import { checkRowWeights, countLabelsByClass, rowWeights, resolveClassWeights } from '../../src/training/loss/class-weights'
 import { parseGroup } from '../../src/training/parameter-groups'
 import { parseFraction } from '../../src/options/sizes'
-import { splitForValidation, splitDataset } from '../../src/training/validation-split'
+import { splitForValidation, splitDataset } from '../../src/training/validation/validation-split'
 
 const rightOf = <A>(result: E.Either<unknown, A>): A => {
   if (E.isLeft(result)) throw new Error(JSON.stringify(result.left))

@@ -1,5 +1,5 @@
-// The instructions of src/cuda/convolution/warpgroup.cuh in plain loops. Products are computed when they are
-// waited for, so that operands that changed too early are seen.
+// The instructions of src/cuda/convolution/warpgroup.cuh in plain loops. Products are computed when
+// they are waited for, so that operands that changed too early are seen.
 #pragma once
 #include <cstddef>
 #include <cstdint>
