@@ -1,5 +1,6 @@
-// Compiles only if what cudnn_api.hpp, cublas_api.hpp and nccl_api.hpp of src/cuda/libraries declare
-// is what the real headers say; built where they are found, of NCCL's where it is among them.
+// Compiles only if what cudnn_api.hpp, cublas_api.hpp and nccl_api.hpp of src/cuda/libraries
+// declare is what the real headers say; built where they are found, of NCCL's where it is among
+// them.
 #include <cublas_v2.h>
 #include <cudnn.h>
 
