@@ -3,3 +3,5 @@
  * what loads TypeScript needs it too.
  */
 export const cacheFolder: () => string
+/** The user's own folder; the root where there is none. */
+export const homeFolder: () => string

@@ -1,6 +1,16 @@
 'use strict'
-const { homedir } = require('node:os')
+const { userInfo } = require('node:os')
 const { isAbsolute, join } = require('node:path')
+
+/** In a container the user may have no home: then nothing can be kept there, which is no matter. */
+const homeFolder = () => {
+  try {
+    return isAbsolute(process.env.HOME ?? '') ? process.env.HOME : userInfo().homedir
+  } catch {
+    return '/'
+  }
+}
+exports.homeFolder = homeFolder
 
 /**
  * A relative path would be another folder in each that a command is called from: by the standard it
@@ -8,5 +18,5 @@ const { isAbsolute, join } = require('node:path')
  */
 exports.cacheFolder = () => {
   const wanted = process.env.XDG_CACHE_HOME ?? ''
-  return join(isAbsolute(wanted) ? wanted : join(homedir(), '.cache'), 'tilefold')
+  return join(isAbsolute(wanted) ? wanted : join(homeFolder(), '.cache'), 'tilefold')
 }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readFile, rename, rm, stat, symlink } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import * as E from 'fp-ts/Either'
 import { writeFileAtomic } from '../files/atomic-write'
+import { homeFolder } from '../files/cache-folder'
 import { type Waiting, withExclusiveUse } from '../files/exclusive-use'
 import { makeFolder } from '../files/make-folder'
 
@@ -17,7 +17,7 @@ export interface HubFile {
   readonly file: string
 }
 
-const home = (): string => process.env.HF_HOME ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'huggingface')
+const home = (): string => process.env.HF_HOME ?? join(process.env.XDG_CACHE_HOME ?? join(homeFolder(), '.cache'), 'huggingface')
 
 /**
  * The folder of what was downloaded, which programs of Hugging Face share: HF_HUB_CACHE, or `hub`

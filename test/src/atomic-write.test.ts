@@ -11,12 +11,12 @@ import {
   symlinkSync,
   writeFileSync
 } from 'node:fs'
-import { homedir, hostname } from 'node:os'
+import { homedir, hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { cacheFolder } from '../../src/files/cache-folder'
+import { cacheFolder, homeFolder } from '../../src/files/cache-folder'
 import { makeFolder } from '../../src/files/make-folder'
 import { checkPaths, isInside } from '../../src/files/paths'
 import { freeBytes, removeLeftovers } from '../../src/images/mapped-image-file'
@@ -131,6 +131,30 @@ test('of the folder of caches only an absolute path counts', () => {
   }
   if (before === undefined) delete process.env['XDG_CACHE_HOME']
   else process.env['XDG_CACHE_HOME'] = before
+})
+
+test('an empty or relative HOME does not count either', () => {
+  const before = process.env['HOME']
+  for (const home of ['', 'here', undefined]) {
+    if (home === undefined) delete process.env['HOME']
+    else process.env['HOME'] = home
+    assert.is(homeFolder(), userInfo().homedir)
+  }
+  process.env['HOME'] = '/elsewhere'
+  assert.is(homeFolder(), '/elsewhere')
+  if (before === undefined) delete process.env['HOME']
+  else process.env['HOME'] = before
+})
+;(asRoot ? test : test.skip)('without HOME a user whom the system does not know has no home (only root may become one)', () => {
+  const before = process.env['HOME']
+  delete process.env['HOME']
+  process.seteuid!(4194999)
+  try {
+    assert.is(homeFolder(), '/')
+  } finally {
+    process.seteuid!(0)
+    if (before !== undefined) process.env['HOME'] = before
+  }
 })
 
 test('a cache folder in /proc is a sentence; what killed processes have left unpacked goes at the next start', async () => {
