@@ -81,10 +81,10 @@ export const withInterrupt =
   () =>
     interruption().during((signal, keep) => use(signal, keep)())
 
-/** What launchers and batch systems send before they end a rank. */
-export const rankSignals = ['SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const
 /** What a batch system, a container's end or a closed terminal sends to a process by itself. */
 export const endingSignals = ['SIGTERM', 'SIGHUP'] as const
+/** What launchers and batch systems send besides before they end a rank. */
+export const rankSignals = [...endingSignals, 'SIGUSR1', 'SIGUSR2'] as const
 
 /** A signal that what the process is sent aborts too. */
 export interface ListeningSignal {

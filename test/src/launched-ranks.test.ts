@@ -160,16 +160,17 @@ withLauncher('a time that ranks are to wait must be one', async () => {
   assert.match(ended.stderr, /TILEFOLD_RANK_TIMEOUT is soon: give the seconds that ranks wait for one that hangs/)
 })
 
-withLauncher('SIGTERM to one rank ends all after the same step, with a state', async () => {
-  const state = at('terminated')
-  const { status, stdout, stderr } = await launch(2, trainOf('--steps', '100000', '--state', state, '--state-every', '3'), () => {
-    void reaches(state, 3).then(() => process.kill(ranksWith(state).at(-1)!, 'SIGTERM'))
+for (const sent of ['SIGTERM', 'SIGHUP'] as const)
+  withLauncher(`${sent} to one rank ends all after the same step, with a state`, async () => {
+    const state = at(sent)
+    const { status, stdout, stderr } = await launch(2, trainOf('--steps', '100000', '--state', state, '--state-every', '3'), () => {
+      void reaches(state, 3).then(() => process.kill(ranksWith(state).at(-1)!, sent))
+    })
+    assert.is(status, 130, stderr)
+    const { message } = JSON.parse(stdout).error
+    const [, done] = /^interrupted after (\d+) of 100000 steps; .* holds the state after step \1\.$/.exec(message) ?? []
+    assert.ok(done !== undefined, message)
+    assert.ok(existsSync(join(state, `step-${done}.safetensors`)))
   })
-  assert.is(status, 130, stderr)
-  const { message } = JSON.parse(stdout).error
-  const [, done] = /^interrupted after (\d+) of 100000 steps; .* holds the state after step \1\.$/.exec(message) ?? []
-  assert.ok(done !== undefined, message)
-  assert.ok(existsSync(join(state, `step-${done}.safetensors`)))
-})
 
 test.run()
