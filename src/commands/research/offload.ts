@@ -33,12 +33,14 @@ export interface OffloadedStage {
   readonly prefetchMs: number | null
 }
 
-/** What a strategy makes of a chain: its schedule's peak in bytes and its time in milliseconds. */
+/** What a strategy makes of a chain, and its time in milliseconds. */
 export interface OffloadReport {
   readonly strategy: OffloadStrategy
   readonly feasible: true
   readonly memoryBytes: number
+  /** What the chain needs where nothing goes to the host. */
   readonly peakBytes: number
+  /** What its largest operation needs alone. */
   readonly leastBytes: number
   readonly offloadedBytes: number
   readonly makespanMs: number
