@@ -12,8 +12,7 @@ import { spaceNames, listStores } from './stores'
 
 /**
  * Bytes from image to image, where an access tells them. Loops over tiles of several images, or
- * over every other tile, advance by more: boxes have no such stride, which other tiles would carry
- * into.
+ * over every other tile, advance by more: other tiles would carry into boxes of such strides.
  */
 const imageStride = ({ repeats, run, strides: [stride] }: Access): number => {
   const [outermost = { count: run, stride: 1 }] = repeats
