@@ -51,7 +51,7 @@ const compiled = (source: string): ReadonlyMap<string, readonly number[]> => {
 }
 
 suite('normalisation of pixels stores 16 bytes at once, of float32 and bf16, forward and backward', () => {
-  const inPacks = [...compiled('normalise.cu')].filter(([name]) => /visitPixelsILi[48]E/.test(name))
+  const inPacks = [...compiled(join('kernels', 'normalise.cu'))].filter(([name]) => /visitPixelsILi[48]E/.test(name))
   assert.is(inPacks.length, 8)
   for (const [name, stores] of inPacks) {
     assert.ok(stores.length > 0, name)
@@ -62,7 +62,13 @@ suite('normalisation of pixels stores 16 bytes at once, of float32 and bf16, for
 suite('products of warpgroups are assembled as they stand: nothing spills, and none waits for another', () => {
   const made = mkdtempSync(join(tmpdir(), 'tilefold-warpgroups-'))
   const options = ['-O3', '-std=c++17', '--extended-lambda', '--fmad=false', '-Xptxas', '-v']
-  const code = ['-gencode=arch=compute_90a,code=sm_90a', '-cubin', join(folder, 'warpgroup_gradient.cu'), '-o', join(made, 'kernels.cubin')]
+  const code = [
+    '-gencode=arch=compute_90a,code=sm_90a',
+    '-cubin',
+    join(folder, 'convolution', 'warpgroup_gradient.cu'),
+    '-o',
+    join(made, 'kernels.cubin')
+  ]
   const { status, stdout, stderr } = spawnSync('nvcc', [...options, ...code], { encoding: 'utf8' })
   rmSync(made, { recursive: true })
   const said = `${stdout}${stderr}`
