@@ -37,6 +37,8 @@ export interface SearchedGraph {
   readonly plain: Lowered
   /** Lowers a plan with what is decided of all plans alike. */
   readonly lowerPlan: (plan: Plan) => Lowered
+  /** Of each of these, what follows micro-batches. */
+  readonly updateMilliseconds: () => number
 }
 
 /**
@@ -44,7 +46,7 @@ export interface SearchedGraph {
  * serves all host budgets.
  */
 export const createStrategySearch = (
-  { written, searchIn, leastBytesIn, plain, lowerPlan }: SearchedGraph,
+  { written, searchIn, leastBytesIn, plain, lowerPlan, updateMilliseconds }: SearchedGraph,
   strategy: Strategy,
   link: Link
 ): ((hostBudget: number) => PlanSearch) => {
@@ -81,15 +83,15 @@ export const createStrategySearch = (
     case 'swapping': {
       const toCandidate = ({ plan, nanoseconds, leastNanoseconds, ...bytes }: PlanEstimate): Candidate => ({
         ...bytes,
-        leastMilliseconds: () => milliseconds(leastNanoseconds),
-        milliseconds: () => milliseconds(nanoseconds()),
+        leastMilliseconds: () => milliseconds(leastNanoseconds) + updateMilliseconds(),
+        milliseconds: () => milliseconds(nanoseconds()) + updateMilliseconds(),
         lowered: lazy(() => lowered(plan()))
       })
       const toFamily = memoizePerObject(
         () => 0,
         ({ aboutNanoseconds, leastNanoseconds, estimates }: ScheduledSegmentation): CandidateFamily => ({
-          aboutMilliseconds: (deviceBytes) => milliseconds(aboutNanoseconds(deviceBytes)),
-          leastMilliseconds: (deviceBytes) => milliseconds(leastNanoseconds(deviceBytes)),
+          aboutMilliseconds: (deviceBytes) => milliseconds(aboutNanoseconds(deviceBytes)) + updateMilliseconds(),
+          leastMilliseconds: (deviceBytes) => milliseconds(leastNanoseconds(deviceBytes)) + updateMilliseconds(),
           candidates: lazy(() => estimates().map(toCandidate))
         })
       )

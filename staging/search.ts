@@ -203,17 +203,17 @@ export const createPlanSearches = (
   const searchIn = createSearches(graph, device, plain.residentBytes, looked)
   const leastBytesIn = memoize(({ order }: Search) => order.join(), findLeastBytes)
   const searchBy = (strategy: Strategy, link: Link): ((hostBytes: number) => PlanSearch) => {
-    const searchWith = (lowerWith: typeof lower): ((hostBytes: number) => PlanSearch) => {
+    const searchWith = (lowerWith: typeof lower, updateMilliseconds: () => number): ((hostBytes: number) => PlanSearch) => {
       const lowerPlan = ({ order, segments, swapSchedule = [] }: Plan): Lowered => {
         looked.atPlan()
         const more = { ...(swapSchedule.length > 0 && { swapSchedule }), ...(placement && { placement }) }
         return lowerWith(graph, { order, segments, ...more }, device)
       }
-      return createStrategySearch({ written: graph, searchIn, leastBytesIn, plain, lowerPlan }, strategy, link)
+      return createStrategySearch({ written: graph, searchIn, leastBytesIn, plain, lowerPlan, updateMilliseconds }, strategy, link)
     }
-    const alone = searchWith(lower)
+    const alone = searchWith(lower, plain.updateMilliseconds)
     if (graph.shard === undefined) return alone
-    const beside = searchWith(lowerOverlapping)
+    const beside = searchWith(lowerOverlapping, lower(graph, { ...plain.plan, overlapReduction: true }, device).updateMilliseconds)
     return (hostBytes) => overlapRows(alone(hostBytes), beside(hostBytes))
   }
   const searchesBy = memoize(

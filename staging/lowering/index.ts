@@ -75,6 +75,8 @@ export interface Lowered {
   readonly liveAtPeak: () => readonly Buffer[]
   /** Predicted time of a step, all micro-batches of an update. */
   readonly milliseconds: () => number
+  /** What of it follows micro-batches: adding ranks' gradients, and an update of its own. */
+  readonly updateMilliseconds: () => number
   /**
    * Where ranks add each gradient as soon as it is complete: how many pieces best begin to travel
    * after each exchange of rows or statistics, as `overlapReduction` of a plan has it.
@@ -169,6 +171,8 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
       code: placement !== undefined ? insertBefore(codes[index]!, onDevice.placement().before[index]) : codes[index]!
     }
   }
+  const simulated = (step: NonNullable<ReturnType<typeof codeOf>>): number =>
+    simulate({ step, reduce: codeOf('reduce'), update: codeOf('update'), kernels: pool.kernels }, device, stepsOfUpdate(graph.objective))
   return {
     plan,
     graph,
@@ -184,13 +188,8 @@ export const lower = (source: StepGraph, plan: Plan, device: DeviceModel): Lower
     largestAtPeak: () => describeLargest(liveAtPeak()),
     lifetimes: onDevice.lifetimes,
     liveAtPeak,
-    milliseconds: lazy(() =>
-      simulate(
-        { step: codeOf('step')!, reduce: codeOf('reduce'), update: codeOf('update'), kernels: pool.kernels },
-        device,
-        stepsOfUpdate(graph.objective)
-      )
-    ),
+    milliseconds: lazy(() => simulated(codeOf('step')!)),
+    updateMilliseconds: lazy(() => simulated({ code: [] })),
     pacedPieces: lazy(() => countPacedPieces(codes[0]!, (kernel) => nanoseconds(device, pool.kernels[kernel]!), device)),
     pacedUpdates: (mostWaitingBytes) => countPacedUpdates(codes[0]!, pool.kernels, device, mostWaitingBytes),
     program: lazy(program)

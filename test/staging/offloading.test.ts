@@ -72,6 +72,20 @@ test('optimizer state leaves for the host where that is faster, within the budge
   assert.ok(others.every((time) => found.predicted.stepMilliseconds < time))
 })
 
+test('plans whose update follows all micro-batches are bounded with it: few are looked at', () => {
+  for (const more of [{ clipNorm: 1 }, { accumulate: 4 }, { accumulate: 4, ranks: 4 }]) {
+    let plans = 0
+    must(
+      stage({
+        ...{ ...request, input: [2, 3, 256, 256], objective: { ...training, ...more }, strategy: 'auto' },
+        ...{ budget: { fractionOfPlain: 0.7 }, hostBudget: { bytes: unlimited } },
+        onSearch: (searched) => void (plans = searched.plans)
+      })
+    )
+    assert.ok(plans < 12, `${plans} of ${JSON.stringify(more)}`)
+  }
+})
+
 test('more memory, on the device or on the host, never predicts a slower plan', () => {
   const shares = Array.from({ length: inSystems ? 13 : 7 }, (_, index) => 0.3 + (inSystems ? 0.06 : 0.12) * index)
   const hosts = (inSystems ? [0, 0.1, 0.3, 0.5, 0.8] : [0, 0.3, 0.8]).map((share) => Math.floor(share * peak))
