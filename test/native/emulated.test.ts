@@ -46,7 +46,7 @@ const files: Readonly<Record<string, number>> = {
   'properties/repeated-tiles': 20,
   'properties/tiled-equals-untiled': 10,
   'properties/virtual': 10,
-  ...(hasLauncher && { 'src/gpu-launched-ranks': 0 }),
+  ...(hasLauncher && { 'src/ranks/gpu-launched-ranks': 0 }),
   'training/devices': 5,
   'training/gpu-ranks': 3,
   'training/timed-launches': 20

@@ -16,7 +16,7 @@ import {
 import { buildGraph, isConvolution, type KernelOf, type Program, type Segment } from '../../staging'
 import { fastDevices, testsDevice } from '../devices'
 import { gradients, type Execution } from '../golden/execute'
-import { launches } from '../staging/edit-program'
+import { launches } from '../staging/verify/edit-program'
 import { drawsOf } from '../staging/random-nets'
 import { must } from '../must'
 import { assertClose, initialisedExecution } from './random-execution'

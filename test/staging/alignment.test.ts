@@ -6,7 +6,7 @@ import { buildGraph, isConvolution, referenceModel, stage, verify, type DeviceMo
 import { gpuModel } from '../../staging/devices/gpu-model'
 import { must } from '../must'
 import { propertyRuns } from '../property-runs'
-import { launches } from './edit-program'
+import { launches } from './verify/edit-program'
 import { gpuDouble } from './gpu-answers'
 import { drawsOf, netKind, randomNet } from './random-nets'
 import { randomSegments } from './random-segments'

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, model, relu } from '../../dsl'
 import { stage, verify, type Segment, type Staged } from '../../staging'
 import { must } from '../must'
-import { launches } from './edit-program'
+import { launches } from './verify/edit-program'
 import { winogradDevice } from './training-cases'
 
 const channels = 256

@@ -16,7 +16,7 @@ import {
 } from '../../dsl'
 import { referenceModel, stage, verify, type DeviceModel, type Kernel, type Segment } from '../../staging'
 import { must } from '../must'
-import { launches } from './edit-program'
+import { launches } from './verify/edit-program'
 
 const convolution = (out: number) => conv2d({ out, k: 3, p: 1 })
 const dense = (growth: number) => denseBlock([batchNorm(), relu, convolution(growth)])

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, model, relu, residual, type Layers } from '../../dsl'
 import { referenceModel, stage } from '../../staging'
 import { must } from '../must'
-import { launches } from './edit-program'
+import { launches } from './verify/edit-program'
 
 const convolution = conv2d({ out: 3, k: 3, p: 1 })
 
