@@ -189,6 +189,9 @@ const looks = 6
 /** Between budgets no further apart than this nothing is looked at. */
 const nearestRatio = 1.05
 
+/** Nor between those whose times differ by less than this share: predictions are not nearer. */
+const leastGain = 0.04
+
 const other = (present: Lowered, budgetBytes: number, { peakBytes, milliseconds, graph: { objective } }: Lowered): OtherBudget => ({
   objective,
   budgetBytes,
@@ -210,7 +213,8 @@ interface PlannedBudget {
 const lookBetween = (planned: readonly PlannedBudget[], within: WithinBudget, left = looks): readonly PlannedBudget[] => {
   const gained = planned.slice(1).map((more, place) => {
     const less = planned[place]!
-    return more.bytes > nearestRatio * less.bytes ? less.lowered.milliseconds() - more.lowered.milliseconds() : 0
+    const gain = less.lowered.milliseconds() - more.lowered.milliseconds()
+    return more.bytes > nearestRatio * less.bytes && gain > leastGain * less.lowered.milliseconds() ? gain : 0
   })
   const most = Math.max(...gained)
   if (left === 0 || most <= 0) return planned
