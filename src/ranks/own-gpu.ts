@@ -8,13 +8,13 @@ import type { Environment } from './launcher'
 const names = ['OMPI_COMM_WORLD_LOCAL_RANK', 'MPI_LOCALRANKID', 'SLURM_LOCALID'] as const
 
 /** This process's number among those of its machine, counted from 0; undefined where none says. */
-export const localRank = (environment: Environment): number | undefined => {
+const localRank = (environment: Environment): number | undefined => {
   const told = names.map((name) => environment[name]).find((text) => text !== undefined && /^\d+$/.test(text))
   return told === undefined ? undefined : Number(told)
 }
 
 /** GPUs that NVIDIA's driver lists; undefined where it lists none. */
-export const countGpus = (): number | undefined => {
+const countGpus = (): number | undefined => {
   try {
     return readdirSync('/proc/driver/nvidia/gpus').length || undefined
   } catch {

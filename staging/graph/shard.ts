@@ -37,7 +37,7 @@ interface PlannedSpan extends Span {
 }
 
 /** Where a rank is among parts: those with the same images follow each other. */
-export const shardOf = (shard: Shard, { B, H }: PlanShards): SegmentShard => ({
+const shardOf = (shard: Shard, { B, H }: PlanShards): SegmentShard => ({
   ...shard,
   parts: { B: { count: B, index: Math.floor(shard.index / H) }, H: { count: H, index: shard.index % H } }
 })

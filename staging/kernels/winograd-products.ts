@@ -59,7 +59,7 @@ interface Results {
  * Products of a pair of channels in a convolution by Winograd (Lavin 2016), whose smaller tiles are
  * taken where an image has fewer products by them (native/src/cpu/winograd/tiles.hpp).
  */
-export const tileProducts = ({ batch, height, width, dilation }: Results, largest: LargestTile): number => {
+const tileProducts = ({ batch, height, width, dilation }: Results, largest: LargestTile): number => {
   const [whole, exact] = [wholeTiles, exactTiles].map((cut) => {
     const [rows, columns] = [tilesAlong(height, dilation[0], largest, cut), tilesAlong(width, dilation[1], largest, cut)]
     return (images: number) => productsOf(images, rows, columns)

@@ -26,7 +26,7 @@ export interface UnplacedPersistentTensor {
 }
 
 /** What has fewer bytes stays on the device: events would cost more than it. */
-export const leastOffloadedBytes = 64 * 1024
+const leastOffloadedBytes = 64 * 1024
 
 /**
  * Parameters, then optimizer state, then gradients that are kept, and what ranks hand to each
