@@ -157,8 +157,11 @@ struct Sums {
   TILEFOLD_INLINE static void addRun(const Sum (&own)[R::vectors], Doubles (&to)[parts]) {
     float lanes[R::width * R::vectors];
     for (int v = 0; v < R::vectors; ++v) Lanes<R::width>::put(lanes + v * R::width, own[v]);
-    for (int part = 0; part < parts; ++part)
-      to[part] += DoublesOf<doubleLanes>::widened(Lanes<doubleLanes>::at(lanes + part * doubleLanes));
+    for (int part = 0; part < parts; ++part) {
+      // A copy: the lanes lie at any float's address.
+      const typename Lanes<doubleLanes>::Floats floats = Lanes<doubleLanes>::at(lanes + part * doubleLanes);
+      to[part] += DoublesOf<doubleLanes>::widened(floats);
+    }
   }
   Doubles first[parts] = {}, second[parts] = {};
 };
