@@ -119,6 +119,6 @@ export const withMeasuring = <O extends { readonly measure?: boolean | 'sample' 
 ): CommandResult => {
   const measure = resolveMeasure(options)
   return measure === false
-    ? use({ ...options, ...searchProgress(words) })
-    : withInterrupt((signal) => use({ ...options, measure, ...planningProgress(words), signal }))
+    ? use({ ...options, ...searchProgress(words), onNotice: sayNotice })
+    : withInterrupt((signal) => use({ ...options, measure, ...planningProgress(words), onNotice: sayNotice, signal }))
 }

@@ -5,7 +5,7 @@ import type { CompareOptions } from '../option-tables/command-options'
 import { meshText } from '../plans/mesh'
 import { table } from '../text/table'
 import { formatBytes, formatMilliseconds } from '../text/format'
-import { type CommandResult, type Words, resolveMeasure, planningProgress, withInterrupt } from './command-result'
+import { type CommandResult, type Words, resolveMeasure, planningProgress, sayNotice, withInterrupt } from './command-result'
 
 const orNone = (value: number | null, text: (value: number) => string): string => (value === null ? '' : text(value))
 
@@ -31,7 +31,7 @@ const headOf = (rows: readonly CompareRow[]): readonly string[] => (rows.every((
 export const compareCommand = (options: CompareOptions, words: Words): CommandResult =>
   withInterrupt((signal) =>
     pipe(
-      compare({ ...options, measure: resolveMeasure(options), ...planningProgress(words), signal }),
+      compare({ ...options, measure: resolveMeasure(options), ...planningProgress(words), onNotice: sayNotice, signal }),
       TE.map((report) => ({ json: report, text: table(headOf(report.rows), report.rows.map(cells)) }))
     )
   )

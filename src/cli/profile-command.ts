@@ -6,7 +6,7 @@ import type { ProfileOptions } from '../option-tables/command-options'
 import { networkText } from '../plans/rank-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import { table } from '../text/table'
-import { type CommandResult, type Words, withInterrupt, planningProgress } from './command-result'
+import { type CommandResult, type Words, withInterrupt, planningProgress, sayNotice } from './command-result'
 import { findRankRole } from './rank-role'
 
 const kernelsText = ({ measured, kernels, isComplete, linkBytesPerSecond, path }: ProfileReport): string => {
@@ -40,6 +40,7 @@ export const profileCommand = (options: ProfileOptions & { readonly network?: bo
           profile({
             ...options,
             ...planningProgress(words),
+            onNotice: sayNotice,
             signal
           }),
           TE.map((report) => ({ json: report, text: kernelsText(report) }))

@@ -59,15 +59,11 @@ const resolveClasses = (
 const record =
   (options: DecodedPredictOptions, progress: Progress, planned: Planned, classes: Classes, { scores }: PredictedKind) =>
   ({ image, input, prediction, milliseconds, repeatedTiles, network, outputs }: PredictedImage<Job>): Outcome<void> => {
-    const { found, told } = progress
+    const { found } = progress
     const { path, files, at } = image
     const { height, width } = input
-    const { probabilities } = options
+    const { probabilities, onNotice } = options
     const { header } = image.source
-    const onNotice = (sentence: string): void => {
-      if (!told.has(sentence)) options.onNotice?.(sentence)
-      told.add(sentence)
-    }
     const write = (file: string): Outcome<void> =>
       probabilities === undefined
         ? writeClasses(file, {
@@ -272,7 +268,7 @@ export const predictImages = (options: DecodedPredictOptions, ranks?: Ranks): Ou
     hasPalette: options.palette,
     hasBackground: options.background !== undefined
   }
-  const progress: Progress = { found: { images: [], skipped: [] }, told: new Set() }
+  const progress: Progress = { found: { images: [], skipped: [] } }
   return pipe(
     listWantedImages(options),
     TE.bindTo('listed'),

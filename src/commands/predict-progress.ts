@@ -25,8 +25,6 @@ export interface Progress {
   readonly found: Found
   /** Images that are to be predicted here, once they are opened. */
   total?: number
-  /** Notices on the place on the ground that were told already. */
-  readonly told: Set<string>
   saidWindows?: boolean
 }
 

@@ -39,11 +39,7 @@ export interface PreparedPrediction {
   readonly weights: WeightSource
 }
 
-/** Weights are read for each plan; what is said of them, once. */
-const weightSource = ({ weights, onNotice }: DecodedPredictOptions): WeightSource => {
-  const told = new Set<string>()
-  return { path: weights, onNotice: (sentence) => void (told.has(sentence) || (told.add(sentence), onNotice?.(sentence))) }
-}
+const weightSource = ({ weights, onNotice }: DecodedPredictOptions): WeightSource => ({ path: weights, onNotice })
 
 /** The names of classes, as is said, or else as the weights say. */
 const classNamesOf = ({ classNames }: DecodedPredictOptions, file: WeightFile): E.Either<Failure, ClassNames | undefined> => {

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { MeasuredNetwork, NetworkRates } from '../../staging'
+import { type MeasuredNetwork, type NetworkRates, fitNetwork } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { networkPath, computeRates, writeNetwork } from '../plans/network-cache'
+import { networkPath, writeNetwork } from '../plans/network-cache'
 import { joinRanks } from '../ranks/join'
 import { measureNetwork } from '../ranks/measure-network'
 import { type Ranks, agreeAfter } from '../ranks/ranks'
@@ -15,12 +15,14 @@ export interface NetworkReport extends MeasuredNetwork, Pick<NetworkRates, 'byte
 
 const alone = '--network measures between the processes that mpirun starts, and this one is alone: start it with mpirun -n 2'
 
+const noRates = inputFailure('larger messages took no longer than small ones: measure again when less else uses the network')
+
 /** Where other work makes small messages wait longer than large ones take, it measures again. */
 const measureRates = (ranks: Ranks, tries = 3): Outcome<{ readonly measured: MeasuredNetwork; readonly rates: NetworkRates }> =>
   pipe(
     measureNetwork(ranks),
     TE.chain((measured) => {
-      const rates = computeRates(measured)
+      const rates = E.fromNullable(noRates)(fitNetwork(measured))
       return E.isLeft(rates) && tries > 1
         ? measureRates(ranks, tries - 1)
         : TE.fromEither(E.map((found: NetworkRates) => ({ measured, rates: found }))(rates))

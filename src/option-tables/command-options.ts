@@ -11,7 +11,6 @@ import {
   type ModelOptions,
   measureOption,
   modelOptions,
-  noticeOption,
   planWatching,
   planningOptions,
   rankOptions,
@@ -109,8 +108,7 @@ export const gradientsOptions = {
   batch: required(path('file'), 'safetensors of input [B, C, H, W] and target [B], or [B, H, W]'),
   /** The safetensors file to write. */
   out: required(path('file'), 'safetensors to write'),
-  ...planWatching,
-  ...noticeOption
+  ...planWatching
 }
 
 /** Options of the library function `gradients`. */
@@ -136,7 +134,6 @@ export const benchOptions = {
   ...reportOption,
   ...runTraceOption,
   ...planWatching,
-  ...noticeOption,
   /** Called after each step. */
   onStep: fromJavaScript(callbackCodec<(report: BenchStep) => void>())
 }

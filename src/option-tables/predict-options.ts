@@ -15,7 +15,6 @@ import {
   loss,
   measureOption,
   modelOptions,
-  noticeOption,
   planWatching,
   planningOptions,
   seedOption,
@@ -111,7 +110,6 @@ export const predictOptions = {
   /** Whether an image that cannot be read or predicted is left out, and counted. */
   skipBad: withDefault(flag, 'leave out images that cannot be read or predicted, and count them', false),
   ...planWatching,
-  ...noticeOption,
   /** Called after each image of several: `done` of the `total` that this process predicts. */
   onPredicting: fromJavaScript(callbackCodec<(done: number, total: number) => void>()),
   /** Called after each image. */

@@ -285,6 +285,8 @@ export const watchingOptions = {
   onSample: fromJavaScript(callbackCodec<NonNullable<Watching['onSample']>>()),
   /** Called while kernels are measured: `done` of this round's, of `total`. */
   onKernel: fromJavaScript(callbackCodec<NonNullable<Watching['onKernel']>>()),
+  /** Called with one sentence that the user should see. */
+  onNotice: fromJavaScript(callbackCodec<NonNullable<Watching['onNotice']>>()),
   ...signalOption
 }
 
@@ -304,10 +306,4 @@ export interface SetupOptions extends OptionsOf<typeof setupOptions>, OptionsOf<
 export const planWatching = {
   /** Called once with the plan, before anything runs. */
   onPlan: fromJavaScript(callbackCodec<(planned: Planned) => void>())
-}
-
-/** The option of the library that is told sentences. */
-export const noticeOption = {
-  /** Called with one sentence that the user should see. */
-  onNotice: fromJavaScript(callbackCodec<(sentence: string) => void>())
 }

@@ -248,8 +248,6 @@ export const trainOptions = {
   onValidating: fromJavaScript(callbackCodec<(done: number, total: number) => void>()),
   /** Called after each validation. */
   onValidation: fromJavaScript(callbackCodec<(validation: Validation) => void>()),
-  /** Called with one sentence that the user should see. */
-  onNotice: fromJavaScript(callbackCodec<(sentence: string) => void>()),
   ...watchingOptions
 }
 

@@ -62,6 +62,19 @@ const catchBugs = <A>(outcome: () => Outcome<A>): Outcome<A> =>
     TE.mapLeft((failure) => ({ ...failure, message: printable(failure.message) }))
   )
 
+/** What each of several plans or files would tell is told once. */
+const withNoticesOnce = <O extends object>(options: O): O => {
+  const { onNotice } = options as { readonly onNotice?: (sentence: string) => void }
+  if (onNotice === undefined) return options
+  const told = new Set<string>()
+  const tell = (sentence: string): void => {
+    if (told.has(sentence)) return
+    told.add(sentence)
+    onNotice(sentence)
+  }
+  return { ...options, onNotice: tell }
+}
+
 /**
  * A function of the library: it decodes its options whole, by their table, before anything else
  * (a Node that is too old apart), and answers with a failure where others throw.
@@ -73,6 +86,6 @@ export const libraryFunction =
       pipe(
         TE.fromEither(E.mapLeft(deviceFailure)(checkNode())),
         TE.chainEitherK(() => decodeOptions(name, table, options)),
-        TE.chain((decoded) => withCallbacks(run)(decoded as DecodedOptions<T>))
+        TE.chain((decoded) => withCallbacks((guarded: DecodedOptions<T>) => run(withNoticesOnce(guarded)))(decoded as DecodedOptions<T>))
       )
     )

@@ -65,6 +65,20 @@ const modelOfProfile = (measured: Profile, { threads = measured.threads, ...setu
       ? loadDeviceModel({ ...setup, device: 'cpu', precision: timedPrecision(measured.library), threads }, measured)
       : E.left(inputFailure(`--threads ${threads}: the cpu of this file was measured with ${measured.threads}; leave --threads out`))
 
+/** This machine's profile of a setup's device, undefined where there is none; see `readProfile`. */
+const profileOf = (setup: Choosing): E.Either<Failure, E.Either<string, Profile | undefined>> => {
+  const choice = measurableChoice(setup)
+  return choice === undefined
+    ? E.right(E.right(undefined))
+    : E.bimap(missingDeviceFailure, (library: string) => readProfile({ ...choice, library }))(libraryName(choice))
+}
+
+/** What is to be told of the profile of a setup's device; undefined where nothing is. */
+export const profileNotice = ({ device, ...setup }: Setup): string | undefined => {
+  const found = typeof device === 'string' ? E.flatten(E.mapLeft(() => undefined)(profileOf({ ...setup, device }))) : E.right(undefined)
+  return E.isLeft(found) ? found.left : undefined
+}
+
 /**
  * The device of a setup as staging sees it: with the times of `measured`, or of this machine's
  * profile where there is one.
@@ -80,13 +94,9 @@ export const loadDeviceModel = (setup: Setup, measured?: Profile): E.Either<Fail
       return E.mapLeft(missingDeviceFailure)(deviceModel(device, precision, threads))
     }),
     E.bind('profile', () => {
-      const choice = measurableChoice(here)
-      if (choice === undefined) return E.right(undefined)
+      if (measurableChoice(here) === undefined) return E.right(undefined)
       if (measured !== undefined) return E.right(measured)
-      return pipe(
-        E.mapLeft(missingDeviceFailure)(libraryName(choice)),
-        E.chain((library) => readProfile({ ...choice, library }))
-      )
+      return E.map(E.getOrElse((): Profile | undefined => undefined))(profileOf(here))
     }),
     E.map(({ base, profile }) => (profile === undefined ? withoutProfile(base) : withProfile(base, profile)))
   )

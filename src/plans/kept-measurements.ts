@@ -4,7 +4,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type * as t from 'io-ts'
-import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
+import { type Outcome, inputFailure, errorReason } from '../failure'
 import { writeFileAtomic } from '../files/atomic-write'
 import { withExclusiveUse } from '../files/exclusive-use'
 import { makeFolder } from '../files/make-folder'
@@ -13,23 +13,23 @@ import { makeFolder } from '../files/make-folder'
 interface Kept<A> {
   readonly codec: t.Decoder<unknown, A>
   readonly name: string
-  /** The command that measures it anew. */
-  readonly command: string
+  /** What plans do without it. */
+  readonly without: string
 }
 
-/** A file of measurements that cannot be used, and what to do. */
-export const measurementFailure = (path: string, fault: string, { command }: Pick<Kept<unknown>, 'command'>): Failure =>
-  inputFailure(`${path}: ${fault}; delete it, and run ${command} again`)
+/** A sentence on a file of measurements that cannot be used. */
+export const unusable = (path: string, fault: string, { without }: Pick<Kept<unknown>, 'without'>): string =>
+  `${path}: ${fault}; ${without}`
 
-/** What was measured before; undefined where nothing was. A damaged file is a failure. */
-export const readMeasurement = <A>(path: string, kept: Kept<A>): E.Either<Failure, A | undefined> => {
+/** What was measured before, undefined where nothing was; of a damaged file a sentence. */
+export const readMeasurement = <A>(path: string, kept: Kept<A>): E.Either<string, A | undefined> => {
   if (!existsSync(path)) return E.right(undefined)
   return pipe(
     E.tryCatch(
       () => JSON.parse(readFileSync(path, 'utf8').replace(/^\ufeff/, '')) as unknown,
-      (thrown) => measurementFailure(path, `cannot be read as JSON (${errorReason(thrown)})`, kept)
+      (thrown) => unusable(path, `cannot be read as JSON (${errorReason(thrown)})`, kept)
     ),
-    E.chain((value) => E.mapLeft(() => measurementFailure(path, `is not ${kept.name}`, kept))(kept.codec.decode(value)))
+    E.chain((value) => E.mapLeft(() => unusable(path, `is not ${kept.name}`, kept))(kept.codec.decode(value)))
   )
 }
 
@@ -49,7 +49,7 @@ export const writeMeasurement = (path: string, value: object): Outcome<void> =>
 
 /**
  * Keeps a measurement joined with what is kept by then, undefined where nothing is: another process
- * may have measured meanwhile.
+ * may have measured meanwhile. A damaged file is replaced.
  */
 export const joinMeasurement = <A extends object>(path: string, kept: Kept<A>, join: (found: A | undefined) => A): Outcome<void> =>
   pipe(
@@ -60,7 +60,7 @@ export const joinMeasurement = <A extends object>(path: string, kept: Kept<A>, j
           withExclusiveUse(
             `${path}.lock`,
             pipe(
-              TE.fromIOEither(() => readMeasurement(path, kept)),
+              TE.fromIO(() => E.getOrElse((): A | undefined => undefined)(readMeasurement(path, kept))),
               TE.chain((found) => writeMeasurement(path, join(found)))
             )
           ),

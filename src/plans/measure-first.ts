@@ -4,13 +4,13 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type ProfiledModel, deviceFileName } from '../../staging'
-import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Failure, type Outcome, errorReason, inputFailure } from '../failure'
 import { cacheFolder } from '../files/cache-folder'
 import { makeFolder } from '../files/make-folder'
-import { loadDeviceModel, measurableChoice } from './device'
+import { loadDeviceModel, measurableChoice, profileNotice } from './device'
 import { type Round, type TimeLimit, measure } from './measure-kernels'
 import { type PlansToMeasure, missingKernels, missingSizes, missingSizesWithTiles } from './missing-kernels'
-import type { SetupGraph } from './plan-network'
+import { type SetupGraph, networkNotice } from './plan-network'
 import type { RunnableSetup } from './setup'
 import { launchedKernels, measurableKernel } from './wanted-kernels'
 import type { Watching } from './watching'
@@ -51,21 +51,30 @@ const isKnown =
 /** The times of some networks take less. */
 const roomOfTimes = 1024 * 1024
 
-/** Tells whether times can be kept: what a quota still takes is known once it is written. */
-const canKeepTimes = async (): Promise<boolean> => {
-  const trial = join(cacheFolder(), `room.${process.pid}.tmp`)
-  try {
+/** Writes as much as times may take, and removes it: what a quota still takes is known then. */
+const tryRoomForTimes: Outcome<void> = TE.tryCatch(
+  async () => {
+    const trial = join(cacheFolder(), `room.${process.pid}.tmp`)
     await makeFolder(cacheFolder())
     await writeFile(trial, Buffer.alloc(roomOfTimes)).finally(() => rm(trial, { force: true }))
-    return true
-  } catch {
-    return false
+  },
+  (thrown) => inputFailure(`${cacheFolder()}: cannot be written (${errorReason(thrown)})`)
+)
+
+/** Goes on without a sample, which nobody asked for, where its times cannot be kept. */
+const unlessUnkept =
+  ({ onNotice }: Watching) =>
+  (failure: Failure): Outcome<void> => {
+    if (failure.code !== 'input') return TE.left(failure)
+    onNotice?.(
+      `${failure.message}: kernels are not measured here; set XDG_CACHE_HOME to a folder that keeps their times, or give --no-measure`
+    )
+    return TE.right(undefined)
   }
-}
 
 /**
  * Measures the most important kernels of the network, where most of it is unknown. Where the times
- * cannot be kept it is left out: nobody asked for it, and it would be measured before every plan.
+ * cannot be kept it is left out: it would be measured before every plan.
  */
 const measureSample = (setup: RunnableSetup, built: SetupGraph, watching: Watching): Outcome<void> => {
   const { longestLaunch } = sampleLimit
@@ -74,25 +83,29 @@ const measureSample = (setup: RunnableSetup, built: SetupGraph, watching: Watchi
     [missingSizesWithTiles(plain), 1],
     [missingSizes({ ...plain, setups: [setup] }), 2]
   ]
+  const sampled = pipe(
+    tryRoomForTimes,
+    TE.chainFirstIOK(() => () => watching.onSample?.(sampleSeconds)),
+    TE.chain(() => measure({ setup, rounds, limit: sampleLimit, ...watching })),
+    TE.map(() => undefined),
+    TE.orElse(unlessUnkept(watching))
+  )
   return pipe(
     TE.fromEither(pipe(loadDeviceModel(setup), E.chain(isKnown(plain)))),
-    TE.chain((known) => (known ? TE.right(false) : TE.fromTask(canKeepTimes))),
-    TE.chain((isWanted) => {
-      if (!isWanted) return TE.right(undefined)
-      watching.onSample?.(sampleSeconds)
-      return pipe(
-        measure({ setup, rounds, limit: sampleLimit, ...watching }),
-        TE.map(() => undefined)
-      )
-    })
+    TE.chain((known) => (known ? TE.right(undefined) : sampled))
   )
 }
+
+/** Tells which files of measurements of this machine cannot be used. */
+const tellDamage = ({ setup, objective }: SetupGraph, { onNotice }: Watching): void =>
+  [profileNotice(setup), networkNotice(setup, objective)].forEach((sentence) => sentence !== undefined && onNotice?.(sentence))
 
 /**
  * Measures what the plan of a setup needs and this machine's profile lacks, where the setup asks
  * for it: all of it, or a sample, which devices of files and those that are not timed do without.
  */
 export const measureFirst = (built: SetupGraph, watching: Watching): Outcome<void> => {
+  tellDamage(built, watching)
   const { device, ...setup } = built.setup
   if (setup.measure === undefined) return TE.right(undefined)
   if (setup.measure === 'sample')

@@ -236,19 +236,11 @@ export const measure = (wanted: MeasurementRequest): Outcome<Measurements> => {
     TE.Do,
     TE.bind('meter', () => TE.fromEither(E.mapLeft(missingDeviceFailure)(createKernelTimer(choice)))),
     TE.bind('linkBytesPerSecond', ({ meter }) => TE.fromEither(E.mapLeft(deviceFailure)(meter.linkBytesPerSecond()))),
-    TE.bind('before', ({ meter: { library }, linkBytesPerSecond }) =>
-      pipe(
-        wanted.isAnew === true ? E.right(undefined) : readProfile({ device, library, threads }),
-        E.map((found): Profile => ({
-          device,
-          library,
-          threads,
-          linkBytesPerSecond,
-          kernels: found?.kernels ?? []
-        })),
-        TE.fromEither
-      )
-    ),
+    TE.let('before', ({ meter: { library }, linkBytesPerSecond }): Profile => {
+      const found = wanted.isAnew === true ? E.right(undefined) : readProfile({ device, library, threads })
+      const kernels = E.isRight(found) ? (found.right?.kernels ?? []) : []
+      return { device, library, threads, linkBytesPerSecond, kernels }
+    }),
     // The link's rate is new, whether or not any kernel is; what is measured anew stays until then.
     TE.chainFirst(({ before }) => (wanted.isAnew === true ? TE.right(undefined) : addToProfile(before))),
     TE.bind('after', ({ meter, before }) => measureRounds(meter, wanted, before)),

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { type Profile, deviceProfile as profileCodec } from '../../staging'
-import type { Failure, Outcome } from '../failure'
+import type { Outcome } from '../failure'
 import { cacheFolder } from '../files/cache-folder'
-import { joinMeasurement, measurementFailure, readMeasurement, writeMeasurement } from './kept-measurements'
+import { joinMeasurement, readMeasurement, unusable, writeMeasurement } from './kept-measurements'
 
 /**
  * Times belong to a device, its library (with all that they depend on in it) and a number of
@@ -26,19 +26,23 @@ export const profilePath = ({ device, library, threads }: ProfileKey): string =>
   return join(cacheFolder(), `${device}-${hash}-${threads}-threads.json`)
 }
 
-const kept = { codec: profileCodec, name: 'a profile', command: 'tilefold profile' }
+const kept = {
+  codec: profileCodec,
+  name: 'a profile',
+  without: 'its times are left out, and what is measured next takes its place'
+}
 
 /**
- * The profile that was measured before under this key; undefined where none was. A damaged file is
- * a failure.
+ * The profile that was measured before under this key, undefined where none was; of a damaged file
+ * a sentence.
  */
-export const readProfile = (key: ProfileKey): E.Either<Failure, Profile | undefined> => {
+export const readProfile = (key: ProfileKey): E.Either<string, Profile | undefined> => {
   const path = profilePath(key)
   return pipe(
     readMeasurement(path, kept),
     E.filterOrElse(
       (found) => found === undefined || (found.library === key.library && found.threads === key.threads),
-      (found) => measurementFailure(path, `is of ${found?.library} with ${found?.threads} threads`, kept)
+      (found) => unusable(path, `is of ${found?.library} with ${found?.threads} threads`, kept)
     )
   )
 }

@@ -8,15 +8,18 @@ export interface Watching {
   readonly onSample?: (mostSeconds: number) => void
   /** Each second while a plan is searched: how many plans and segments were looked at so far. */
   readonly onSearch?: (searched: Searched) => void
+  /** With one sentence that the user should see. */
+  readonly onNotice?: (sentence: string) => void
   /** Aborting it stops after the current kernel, or instruction. */
   readonly signal?: AbortSignal
 }
 
 /** The part of some options that watches. */
-export const pickWatching = ({ onKernel, onSample, onSearch, signal }: Watching): Watching => ({
+export const pickWatching = ({ onKernel, onSample, onSearch, onNotice, signal }: Watching): Watching => ({
   ...(onKernel && { onKernel }),
   ...(onSample && { onSample }),
   ...(onSearch && { onSearch }),
+  ...(onNotice && { onNotice }),
   ...(signal && { signal })
 })
 

@@ -1,5 +1,5 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bench, plan } from '../../../src'
@@ -183,15 +183,22 @@ test('the first plan on a machine measures a sample, says so, and the second doe
   }
 })
 
-test('where times cannot be kept no sample is measured, and the plan is made', async () => {
+test('where times cannot be kept no sample is measured, which is told, and the plan is made', async () => {
+  const unkept = 'kernels are not measured here; set XDG_CACHE_HOME to a folder that keeps their times, or give --no-measure.\n'
   process.env.XDG_CACHE_HOME = '/dev/null'
   try {
     const { status, stderr, stdout } = await runMeasuring(['plan', ...setup])
     assert.is(status, 0, stderr)
-    assert.is(stderr, '')
+    assert.match(stderr, new RegExp(`^/dev/null/tilefold: cannot be written \\(.*\\): ${unkept}$`))
     assert.is(JSON.parse(stdout).timesFrom.roofline, 1)
     const asked = await runMeasuring(['plan', ...setup, '--measure'])
     assert.match(`${asked.stdout}${asked.stderr}`, /cannot be made .*; set XDG_CACHE_HOME to a folder that can be written/)
+
+    process.env.XDG_CACHE_HOME = join(cache, 'taken')
+    mkdirSync(join(process.env.XDG_CACHE_HOME, 'tilefold', basename(cached())), { recursive: true })
+    const taken = await runMeasuring(['plan', ...setup])
+    assert.is(taken.status, 0, taken.stderr)
+    assert.match(taken.stderr, new RegExp(`: cannot be written \\(it is a folder\\): ${unkept}$`))
   } finally {
     process.env.XDG_CACHE_HOME = cache
   }
@@ -281,24 +288,49 @@ test('processes that measure at the same time keep all of their times', async ()
   }
 })
 
-test('a damaged profile is a sentence that says what to do', async () => {
-  mkdirSync(join(cache, 'tilefold'), { recursive: true })
-  for (const [text, sentence] of [
-    ['{', /cannot be read as JSON .*; delete it, and run tilefold profile again\.\n$/],
-    ['{"device":"cpu"}', /is not a profile; delete it, and run tilefold profile again\.\n$/],
-    [
-      '{"device":"cpu","library":"x","threads":2,"linkBytesPerSecond":{"toDevice":-1,"toHost":1},"kernels":[]}',
-      /is not a profile; delete it, and run tilefold profile again\.\n$/
-    ],
-    [
-      '{"device":"cpu","library":"x","threads":2,"linkBytesPerSecond":{"toDevice":1,"toHost":1},"kernels":[]}',
-      /is of x with 2 threads; delete it, and run tilefold profile again\.\n$/
-    ]
-  ] as const) {
-    writeFileSync(cached(), text)
-    const { status, stderr } = await run(['plan', ...setup])
-    assert.is(status, 2)
-    assert.match(stderr, sentence)
+test('a damaged profile is told and left out, and what is measured next takes its place', async () => {
+  process.env.XDG_CACHE_HOME = join(cache, 'damaged-profile')
+  try {
+    const whole = readFileSync(first, 'utf8')
+    const path = join(process.env.XDG_CACHE_HOME, 'tilefold', basename(cached()))
+    mkdirSync(dirname(path), { recursive: true })
+    const without = 'its times are left out, and what is measured next takes its place.\n'
+    for (const [text, fault] of [
+      [whole.slice(0, whole.length / 2), 'cannot be read as JSON \\(.*\\)'],
+      ['{"device":"cpu"}', 'is not a profile'],
+      [whole.replace(/"toDevice":/, '"toDevice":-'), 'is not a profile'],
+      [whole.replace(/"library":"[^"]*"/, '"library":"x"'), 'is of x with 2 threads']
+    ] as const) {
+      writeFileSync(path, text)
+      const { status, stdout, stderr } = await run(['plan', ...setup])
+      assert.is(status, 0, stderr)
+      assert.match(stderr, new RegExp(`^${path}: ${fault}; ${without}$`))
+      assert.is(JSON.parse(stdout).timesFrom.roofline, 1)
+    }
+    const measured = await runMeasuring(['plan', ...setup])
+    assert.match(measured.stderr, new RegExp(`^${path}: .*${without}measuring this network's kernels`))
+    assert.is((await runMeasuring(['plan', ...setup])).stderr, '')
+    writeFileSync(path, '{')
+    assert.match((await run(['profile', tinyModel, ...setup.slice(1)])).stderr, new RegExp(`^${path}: .*${without}`))
+    assert.ok(JSON.parse(readFileSync(path, 'utf8')).kernels.length > 0)
+  } finally {
+    process.env.XDG_CACHE_HOME = cache
+  }
+})
+
+test('a damaged network between ranks is told once, and left out', async () => {
+  process.env.XDG_CACHE_HOME = join(cache, 'damaged-network')
+  try {
+    mkdirSync(join(process.env.XDG_CACHE_HOME, 'tilefold'), { recursive: true })
+    writeFileSync(join(process.env.XDG_CACHE_HOME, 'tilefold', 'network.json'), '{}')
+    const { status, stderr } = await run(['plan', ...setup, '--ranks', '2', '--input', '4x3x32x32'])
+    assert.is(status, 0, stderr)
+    assert.match(
+      stderr,
+      /^.*network\.json: is not a measured network; usual rates are taken until tilefold profile --network measures it anew\.\n$/
+    )
+  } finally {
+    process.env.XDG_CACHE_HOME = cache
   }
 })
 
