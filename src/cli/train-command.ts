@@ -61,7 +61,7 @@ const reportText = (report: TrainReport): string => {
     `${steps} ${steps === 1 ? 'step' : 'steps'}, ${formatMilliseconds(time)} of computing`,
     `loss ${loss[0]?.toFixed(4)} to ${loss.at(-1)?.toFixed(4)}`,
     ...validated,
-    peak,
+    ...(peakDeviceBytes === 0 ? [] : [peak]),
     ...(cropBytes === undefined ? [] : [`crops read into ${formatBytes(cropBytes)} of host memory`]),
     ...(repeatedTiles === undefined ? [] : [`${repeatedTiles} tiles of one colour taken from the one before`]),
     ...(skippedCrops === 0

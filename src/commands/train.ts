@@ -22,12 +22,12 @@ import { checkHeatMapModel } from '../predicting/heat-map'
 import { joinRanks } from '../ranks/join'
 import { type Ranks, agreeAfter } from '../ranks/ranks'
 import { checkPort } from '../reports/live'
-import { tap } from '../tasks/tap'
 import { printable } from '../text/printable'
 import { checkTrackers } from '../tracking/with-trackers'
 import type { Best, Validation } from '../training/validation/best'
 import { agreeOnOptions } from '../training/ranks/agree-on-options'
 import { checkWrittenFiles, listClaimedOutputs, outputPaths } from '../training/check-files'
+import { findFinished } from '../training/finished'
 import type { TrainedRecord } from '../training/loop'
 import { trainingObjective } from '../training/training-objective'
 import { defaultLearningRate } from '../training/optimizer'
@@ -51,7 +51,7 @@ export interface TrainReport {
   readonly steps: number
   readonly loss: readonly number[]
   readonly stepMs: readonly number[]
-  /** Highest byte that was changed, plus one. */
+  /** Highest byte that was changed, plus one; 0 where no step was left to run. */
   readonly peakDeviceBytes: number
   readonly predictedPeakBytes: number
   /**
@@ -174,14 +174,23 @@ const createReport = ({ request, planned, cropBytes }: PreparedTraining, trained
 /** Plans and trains, where nobody else writes to the same files. */
 const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
   const { options, notify } = request
+  const runTold = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
+    options.onPlan?.(prepared.planned)
+    return runAndShow(prepared)
+  }
   return withLocks(
     listClaimedOutputs(options),
     notify,
     pipe(
       removeTraces(listReplacedFiles(options)),
       TE.chain(() => (request.ranks === undefined ? prepareTraining(request) : prepareOnRanks(request, request.ranks))),
-      tap(({ planned }) => options.onPlan?.(planned)),
-      TE.chain((prepared) => TE.map((trained: TrainedRecord) => createReport(prepared, trained))(runAndShow(prepared)))
+      TE.chain((prepared) =>
+        pipe(
+          TE.fromTask(findFinished(prepared)),
+          TE.chain((finished) => (finished === undefined ? runTold(prepared) : TE.right(finished))),
+          TE.map((trained) => createReport(prepared, trained))
+        )
+      )
     )
   )
 }

@@ -267,9 +267,8 @@ const runSteps = async (
     if (isStopped() && step + 1 < steps) return failOnAllRanks(request.ranks, interruptedFailure(step + 1, steps))()
   }
   if (record.loss.length < steps) request.notify(stopText(record, bestBy))
-  // Where no step was left, none was measured here.
-  const known = record.stepMs.length === before ? record.peakDeviceBytes : undefined
-  return E.right(known ?? network.measuredPeakBytes())
+  // What loading the state takes is no step's peak.
+  return E.right(record.stepMs.length === before ? 0 : network.measuredPeakBytes())
 }
 
 /**

@@ -40,6 +40,7 @@ import type { TrainingRequest } from './request'
 import { findStateToResume } from './state/find-state'
 import { type ResumeFingerprint, earlierNaming, rateFingerprint, resumeFingerprint } from './state/resume-fingerprint'
 import type { StepIo } from '../../native'
+import type { TensorFile } from '../weights/safetensors'
 import { restoreState } from './state/state'
 import { type TrainingRecord, bestSoFar } from './state/record'
 import { type Split, splitForValidation } from './validation/validation-split'
@@ -47,6 +48,8 @@ import { type MaskValidation, checkValidateOn, planMaskValidation, tellUncompare
 
 /** The state from which a training goes on. */
 export interface Resumed {
+  /** Of the first rank, which alone reads it. */
+  readonly file?: TensorFile
   /** The record of the steps before. */
   readonly record: TrainingRecord
   /** By what its validations were compared, where the state tells it. */
@@ -118,6 +121,7 @@ const findState = (
             found && {
               record: found.record,
               bestBy: bestMeasures.find((measure) => measure === found.rates['best-by']),
+              file: found.file,
               restore: (io) => restoreState(found, staged, io)
             }
         )

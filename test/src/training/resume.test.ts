@@ -2,7 +2,7 @@
  * States: training goes on with the same bits, under any plan with equal numbers, and never from
  * what it should not.
  */
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -89,10 +89,49 @@ for (const [name, more] of [
     assert.is(untimed('whole').filter((line) => !('validation' in line)).length, 11)
     const third = await run('parts', '--steps', '11', '--resume')
     assert.equal(third.report.loss, whole.report.loss, 'a training that is done has nothing left to do')
-    assert.match(third.stderr, /the state is after step 11, and 11 steps are asked for: none is left to run\.\n/)
+    assert.match(third.stderr, /the training is finished after step 11 of 11: .*parts\.weights holds its weights\.\n/)
     assert.equal(file('parts', 'weights'), file('whole', 'weights'))
   })
 }
+
+test('a training that is finished says so and changes no file, unless its weights are elsewhere', async () => {
+  const files = [
+    '--state',
+    at('finished'),
+    '--save',
+    at('finished.weights'),
+    '--metrics',
+    at('finished.jsonl'),
+    '--trace',
+    at('finished.json')
+  ]
+  const run = async (...more: readonly string[]): Promise<string> => {
+    const { status, stdout, stderr } = await runInTurn(overriding(training('--steps', '2', ...files), more))
+    assert.is(status, 0, stderr)
+    return `${stderr}${stdout}`
+  }
+  await run()
+  const contents = (): readonly object[] =>
+    [...states('finished').map((name) => `finished/${name}`), 'finished.weights', 'finished.jsonl', 'finished.json'].map((name) => ({
+      name,
+      bytes: readFileSync(at(name)),
+      changed: statSync(at(name)).mtimeMs
+    }))
+  const before = contents()
+  const said = await run('--resume')
+  assert.match(said, /the training is finished after step 2 of 2: .*finished\.weights holds its weights\.\n2 steps, .*, loss \S+ to \S+\n$/)
+  assert.equal(contents(), before)
+  assert.match(await run('--resume', '--steps', '1'), /the training is finished after step 2 of 1: /)
+  assert.equal(contents(), before)
+
+  const weights = readFileSync(at('finished.weights'))
+  await run('--save', at('earlier.weights'), '--state', at('earlier'), '--metrics', at('earlier.jsonl'), '--steps', '1')
+  copyFileSync(at('earlier.weights'), at('finished.weights'))
+  const written = await run('--resume')
+  assert.match(written, /the state is after step 2, and 2 steps are asked for: none is left to run\.\n/)
+  assert.not.match(written, /measured/)
+  assert.equal(readFileSync(at('finished.weights')), weights)
+})
 
 test('a validation that was interrupted is made when training goes on', async () => {
   const options: TrainOptions = {
