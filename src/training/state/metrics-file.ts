@@ -94,6 +94,20 @@ const findMissing = (kept: readonly Line[], { steps, last = [] }: MetricsOptions
   return end === undefined || end < steps - 1 ? [] : last.filter((line) => !isThere(line))
 }
 
+/**
+ * Which steps there are no lines of, undefined where there are some of each. A file may have been
+ * begun later than the training.
+ */
+const lackedText = (lines: readonly Pick<WrittenLine, 'step'>[], steps: number): string | undefined => {
+  const written = new Set(lines.flatMap((line) => ('validation' in line ? [] : [line.step])))
+  const begun = lines[0] === undefined ? 0 : lines[0].step
+  const lacked = Array.from({ length: steps }, (_, index) => index + 1).filter((step) => !written.has(step) && step > begun)
+  const [first, last] = [lacked[0], lacked.at(-1)]
+  if (first === undefined || last === undefined) return undefined
+  if (first === last) return `step ${first}`
+  return lacked.length === last - first + 1 ? `steps ${first} to ${last}` : `${lacked.length} of the steps ${first} to ${last}`
+}
+
 const write = async (file: FileHandle, value: object): Promise<void> => file.writeFile(`${JSON.stringify(value)}\n`)
 
 /** Copies a file to the first of F.1, F.2, … that is free. */
@@ -140,7 +154,7 @@ const appendLines = (path: string, file: FileHandle): MetricsFile => {
  * Cuts the file to what is kept of it; says whether it is none of ours, which is then left as it
  * is.
  */
-const truncateToKept = async (file: FileHandle, options: MetricsOptions): Promise<'cut' | 'foreign'> => {
+const truncateToKept = async (file: FileHandle, isNew: boolean, options: MetricsOptions): Promise<'cut' | 'foreign'> => {
   const { path, steps, notice } = options
   const text = await file.readFile('utf8')
   const kept = findKept(text, options)
@@ -154,7 +168,10 @@ const truncateToKept = async (file: FileHandle, options: MetricsOptions): Promis
     )
   }
   await file.truncate(steps === 0 ? 0 : kept.bytes)
-  for (const line of findMissing(kept.lines, options)) await write(file, line)
+  const missing = findMissing(kept.lines, options)
+  for (const line of missing) await write(file, line)
+  const lacked = isNew ? undefined : lackedText([...kept.lines, ...missing], steps)
+  if (lacked !== undefined) notice?.(`${path} lacks ${lacked}, cut off or never written: it goes on after step ${steps}`)
   return 'cut'
 }
 
@@ -167,12 +184,12 @@ export const openMetrics = (options: MetricsOptions): Outcome<MetricsFile> => {
   const foreign = `${path}: cannot be written (it holds something else than the metrics of a training): name another file, or remove it`
   return pipe(
     TE.tryCatch(async () => {
-      await findReplaced(path)
-      return open(path, 'a+')
+      const isNew = (await findReplaced(path)) === undefined
+      return { file: await open(path, 'a+'), isNew }
     }, writeFailure(path)),
-    TE.chain((file) =>
+    TE.chain(({ file, isNew }) =>
       pipe(
-        TE.tryCatch(() => truncateToKept(file, options), writeFailure(path)),
+        TE.tryCatch(() => truncateToKept(file, isNew, options), writeFailure(path)),
         TE.filterOrElse(
           (is) => is === 'cut',
           () => inputFailure(foreign)
