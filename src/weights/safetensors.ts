@@ -1,4 +1,6 @@
+import { crc32 } from 'node:zlib'
 import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import type { Outcome } from '../failure'
@@ -150,6 +152,46 @@ export const readTensor = (file: TensorFile, name: string, target: Target): Outc
     return E.chain((read: ArrayBuffer) => convertElements(name, type, read, target))(await readRange(handle, name, offset, bytes))
   })
 
+const asBytes = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array => new Uint8Array(buffer, byteOffset, byteLength)
+
+/** As much as is read, or added to a checksum, at once. */
+const chunkBytes = 2 ** 26
+
+/** A CRC-32 of more bytes; zlib counts those of a call by 32 bits. */
+const addToChecksum = (checksum: number, bytes: Uint8Array): number => {
+  let sum = checksum
+  for (let done = 0; done < bytes.length; done += chunkBytes) sum = crc32(bytes.subarray(done, done + chunkBytes), sum)
+  return sum
+}
+
+const checksumText = (checksum: number): string => checksum.toString(16).padStart(8, '0')
+
+/** The metadata by which `checkTensors` sees damage: the CRC-32 of all tensors' bytes. */
+export const checksumMetadata = (tensors: readonly WrittenTensor[]): Metadata => ({
+  crc32: checksumText(tensors.reduce((sum, { data }) => addToChecksum(sum, asBytes(data)), 0))
+})
+
+/**
+ * Reads all of a file's tensors, and fails with code `input` where they have not the checksum of its
+ * metadata; without one there is nothing to check.
+ */
+export const checkTensors = ({ path, identity, tensors, metadata: { crc32: written } }: TensorFile): Outcome<void> => {
+  if (written === undefined) return TE.right(undefined)
+  return withSameFile(path, identity, async (file) => {
+    const { size } = await file.stat()
+    const chunk = Buffer.alloc(Math.min(chunkBytes, size))
+    let sum = 0
+    for (let at = Math.min(size, ...[...tensors.values()].map(({ offset }) => offset)); at < size; at += chunkBytes) {
+      const bytes = chunk.subarray(0, size - at)
+      await readBytes(file, at, bytes)
+      sum = addToChecksum(sum, bytes)
+    }
+    return checksumText(sum) === written
+      ? E.right(undefined)
+      : E.left(`is damaged: its tensors have the CRC-32 ${checksumText(sum)}, and had ${written} when they were written`)
+  })
+}
+
 const encodeHeader = (tensors: readonly WrittenTensor[], metadata: Metadata): Buffer => {
   let offset = 0
   const entries = tensors.map(({ name, type, shape, data }) => {
@@ -166,7 +208,7 @@ const encodeHeader = (tensors: readonly WrittenTensor[], metadata: Metadata): Bu
 
 const encodeParts = function* (tensors: readonly WrittenTensor[], metadata: Metadata): Iterable<Uint8Array> {
   yield encodeHeader(tensors, metadata)
-  for (const { data } of tensors) yield new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+  for (const { data } of tensors) yield asBytes(data)
 }
 
 /** Writes a tensor file whole or not at all. */

@@ -11,7 +11,15 @@ import type { Section } from '../../../staging/program/program'
 import type { StepIo } from '../../../native'
 import { type Failure, type Outcome, inputFailure } from '../../failure'
 import { makeFolder } from '../../files/make-folder'
-import { type TensorFile, type WrittenTensor, openTensorFile, readTensor, writeTensors } from '../../weights/safetensors'
+import {
+  type TensorFile,
+  type WrittenTensor,
+  checkTensors,
+  checksumMetadata,
+  openTensorFile,
+  readTensor,
+  writeTensors
+} from '../../weights/safetensors'
 import { floatTensor } from '../../weights/weights'
 import { checkCanWrite, removeAbandoned, writeFailure } from '../../files/atomic-write'
 import { type ResumeFingerprint } from './resume-fingerprint'
@@ -22,7 +30,7 @@ import { stepCodec, validationCodec } from './record-codec'
  * A folder of states, `step-N.safetensors` for the state after N steps, the newest two kept. Each
  * holds weights and optimizer state as a plain tensor under its name, `training.loss`,
  * `training.stepMs` and `training.learningRate` (one value a step), `training.validations` (bytes
- * of JSON), and as metadata `tilefold` a JSON object of the rest. A file is written under another
+ * of JSON), and as metadata `tilefold` a JSON object of the rest and `crc32` a checksum. A file is written under another
  * name, flushed and renamed, so that none is ever half there.
  */
 export interface State {
@@ -113,7 +121,7 @@ export const writeState = (folder: string, { section, io, record, fingerprint, r
     { name: validationsName, type: 'U8', shape: [validations.length], data: validations }
   ]
   return pipe(
-    writeTensors(statePath(folder, steps), tensors, { [metadataKey]: JSON.stringify(stored) }),
+    writeTensors(statePath(folder, steps), tensors, { [metadataKey]: JSON.stringify(stored), ...checksumMetadata(tensors) }),
     TE.chain(() =>
       TE.tryCatch(async () => {
         const older = (await listSteps(folder)).filter((step) => step <= steps).slice(keptStates)
@@ -177,6 +185,7 @@ export const readState = (path: string): Outcome<State> =>
     TE.Do,
     TE.bind('file', () => openTensorFile(path, maxHeaderBytes)),
     TE.bind('stored', ({ file }) => TE.fromEither(decodeStored(file))),
+    TE.chainFirst(({ file }) => checkTensors(file)),
     TE.bind('loss', ({ file, stored }) => readHistory(file, histories.loss, stored.steps)),
     TE.bind('stepMs', ({ file, stored }) => readHistory(file, histories.stepMs, stored.steps)),
     TE.bind('learningRate', ({ file, stored }) =>

@@ -363,6 +363,30 @@ test('where the disk has lost the newest state, the one before is taken; with no
   assert.match(lost.stderr, /step-6\.safetensors: its header claims .*: no state in .*damaged can be read; give another folder\.\n$/)
 })
 
+test('a state in which the disk has flipped a bit is not taken, unless an earlier version wrote it without a checksum', async () => {
+  cpSync(at('kept'), at('flipped'), { recursive: true })
+  const path = at('flipped/step-7.safetensors')
+  const { tensors, metadata } = await valueOf(openTensorFile(path))
+  assert.match(metadata.crc32!, /^[0-9a-f]{8}$/)
+  for (const { offset, bytes } of [...tensors.values()].reverse()) {
+    const flipped = readFileSync(path)
+    flipped[offset + bytes - 1]! ^= 1
+    writeFileSync(at('flipped/one'), flipped)
+    assert.match(
+      (await failureOf(readState(at('flipped/one')))).message,
+      new RegExp(`one: is damaged: its tensors have the CRC-32 [0-9a-f]{8}, and had ${metadata.crc32} when they were written$`)
+    )
+  }
+  copyFileSync(at('flipped/one'), path)
+  const { status, stderr } = await runInTurn(training('--steps', '7', '--state', at('flipped'), '--resume', '--save', at('unflipped')))
+  assert.is(status, 0, stderr)
+  assert.match(stderr, /step-7\.safetensors: is damaged: .* when they were written; the state after step 6 is taken\.\n/)
+  assert.equal(await weightsOf(at('unflipped')), await weightsOf(at('unharmed')))
+  const earlier = readFileSync(at('flipped/one'))
+  writeFileSync(at('flipped/one'), Buffer.from(earlier.toString('latin1').replace('"crc32"', '"crc16"'), 'latin1'))
+  await valueOf(readState(at('flipped/one')))
+})
+
 /** A safetensors file again, with other words in its header; tensors stay where they are. */
 const withHeader = (path: string, change: (header: string) => string): void => {
   const bytes = readFileSync(path)
