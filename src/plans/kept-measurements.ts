@@ -64,7 +64,7 @@ export const joinMeasurement = <A extends object>(path: string, kept: Kept<A>, j
               TE.chain((found) => writeMeasurement(path, join(found)))
             )
           ),
-        (thrown) => inputFailure(`${path}: ${errorReason(thrown)}`)
+        (thrown) => inputFailure(`${errorReason(thrown)}; set XDG_CACHE_HOME to a folder that can be written`)
       )
     ),
     TE.chainEitherK((written) => written)
