@@ -65,25 +65,28 @@ interface Kept {
   /** Bytes of the leading lines that are complete and belong to the steps so far. */
   readonly bytes: number
   /**
-   * True if all that follows is later steps of a training, which are made anew, or torn by a crash.
+   * True if all that follows is of later steps, or a validation, that are made anew, or torn by a
+   * crash.
    */
   readonly isAll: boolean
 }
 
 /** undefined where the file is none of ours. */
-const findKept = (text: string, { steps, loss }: MetricsOptions): Kept | undefined => {
+const findKept = (text: string, { steps, loss, last }: MetricsOptions): Kept | undefined => {
   const texts = text.split('\n')
   const torn = texts.pop()!
   const lines = texts.map(parseLine)
   if (texts.length === 0 ? !isTorn(torn) : lines[0] === undefined) return undefined
+  const isValidationToCome = last?.every((line) => !('validation' in line)) ?? false
+  const isToCome = (line: Line): boolean => line.step > steps || ('validation' in line && line.step === steps && isValidationToCome)
   const isOfThis = (line: Line | undefined): boolean =>
-    line !== undefined && line.step <= steps && ('validation' in line || loss === undefined || loss[line.step - 1] === line.loss)
+    line !== undefined && !isToCome(line) && ('validation' in line || loss === undefined || loss[line.step - 1] === line.loss)
   const end = lines.findIndex((line) => !isOfThis(line))
   const kept = end === -1 ? lines.length : end
   return {
     lines: lines.slice(0, kept).flatMap((line) => line ?? []),
     bytes: texts.slice(0, kept).reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0),
-    isAll: isTorn(torn) && lines.slice(kept).every((line) => line !== undefined && line.step > steps)
+    isAll: isTorn(torn) && lines.slice(kept).every((line) => line !== undefined && isToCome(line))
   }
 }
 

@@ -83,6 +83,10 @@ test('where training goes on, lines of its last step that a full disk has torn a
     await (await valueOf(openMetrics({ path, steps: 2, loss: [1, 0.5], last }))).close()
     assert.is(readFileSync(path, 'utf8'), kept)
   }
+  // A state that was kept in the midst of a validation does not tell it: it is made again.
+  writeFileSync(path, text(step(1), ...last))
+  await (await valueOf(openMetrics({ path, steps: 2, last: [step(2)], notice: assert.unreachable }))).close()
+  assert.is(readFileSync(path, 'utf8'), text(step(1), step(2)))
   // Who has left out steps before has told no one of the last either.
   writeFileSync(path, text(step(1)))
   await (await valueOf(openMetrics({ path, steps: 3, last: [step(3)] }))).close()
