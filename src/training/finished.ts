@@ -8,7 +8,7 @@ import type { Outcome } from '../failure'
 import { type TensorFile, openTensorFile, readTensor } from '../weights/safetensors'
 import type { TrainedRecord } from './loop'
 import type { PreparedTraining } from './prepare'
-import { type TrainingRecord, isExhausted } from './state/record'
+import { type TrainingRecord, bestSoFar, isExhausted } from './state/record'
 
 /** Tells whether a tensor is in both files, and the same. */
 const isSameTensor =
@@ -54,10 +54,12 @@ export const findFinished =
   (prepared: PreparedTraining): T.Task<TrainedRecord | undefined> =>
   async () => {
     const { request, state, steps } = prepared
-    const { save, report, metrics } = request.options
+    const { save, best, bestBy = 'loss', report, metrics } = request.options
     if (state?.file === undefined || request.ranks !== undefined || !isComplete(prepared, state.record)) return undefined
     if (![save, report, metrics].every((path) => path === undefined || existsSync(path))) return undefined
-    if (save !== undefined && !(await holdsWeights(save, state.file)())) return undefined
+    const isBest = bestSoFar(state.record, bestBy)?.step === state.record.loss.length
+    for (const path of [save, isBest ? best : undefined])
+      if (path !== undefined && !(await holdsWeights(path, state.file)())) return undefined
     request.notify(
       `the training is finished after step ${state.record.loss.length} of ${steps}: ${save ?? state.file.path} holds its weights`
     )

@@ -237,7 +237,9 @@ const runSteps = async (
   const { bestBy = 'loss', earlyStop, schedule, warmup, onStep } = request.options
   const before = record.stepMs.length
   if (before >= steps) request.notify(`the state is after step ${before}, and ${steps} steps are asked for: none is left to run`)
-  // What a state was kept in the midst of.
+  // What a state was kept in the midst of: of its weights, which are the best, or of a validation.
+  const best = bestSoFar(record, bestBy)?.step === before ? await training.stateWriter.best(before)() : E.right(undefined)
+  if (E.isLeft(best)) return best
   const validated = await validateIfDue(training, record)
   if (E.isLeft(validated)) return validated
   while (record.loss.length < steps && !isExhausted(record, bestBy, earlyStop)) {

@@ -127,10 +127,13 @@ const findState = (
         )
       )
 
-/** Tells where `--best` does not hold the weights of the best validation that there was. */
+/**
+ * Tells where `--best` does not hold the weights of the best validation that there was, and will
+ * not: those of the state itself are written when training goes on.
+ */
 const tellBestElsewhere = ({ options: { best, bestBy = 'loss' }, notify }: TrainingRequest, found: Resumed | undefined): void => {
   const soFar = found && bestSoFar(found.record, bestBy)
-  if (best === undefined || found === undefined || soFar === undefined) return
+  if (best === undefined || found === undefined || soFar === undefined || soFar.step === found.record.loss.length) return
   const before = found.bestBy ?? bestBy
   const held = bestSoFar(found.record, before)
   const until = `it is written where a validation is better than that after step ${soFar.step}, whose weights it would hold`
