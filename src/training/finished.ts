@@ -57,11 +57,11 @@ export const findFinished =
     const { save, best, bestBy = 'loss', report, metrics } = request.options
     if (state?.file === undefined || request.ranks !== undefined || !isComplete(prepared, state.record)) return undefined
     if (![save, report, metrics].every((path) => path === undefined || existsSync(path))) return undefined
-    const isBest = bestSoFar(state.record, bestBy)?.step === state.record.loss.length
+    const done = state.record.loss.length
+    const isBest = bestSoFar(state.record, bestBy)?.step === done
     for (const path of [save, isBest ? best : undefined])
       if (path !== undefined && !(await holdsWeights(path, state.file)())) return undefined
-    request.notify(
-      `the training is finished after step ${state.record.loss.length} of ${steps}: ${save ?? state.file.path} holds its weights`
-    )
+    const asked = done > steps ? `, where ${steps} are asked for` : ` of ${steps}`
+    request.notify(`the training is finished after step ${done}${asked}: ${save ?? state.file.path} holds its weights`)
     return { ...state.record, peakDeviceBytes: 0 }
   }

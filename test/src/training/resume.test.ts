@@ -132,7 +132,7 @@ test('a training that is finished says so and changes no file, unless its weight
   const said = await run('--resume')
   assert.match(said, /the training is finished after step 2 of 2: .*finished\.weights holds its weights\.\n2 steps, .*, loss \S+ to \S+\n$/)
   assert.equal(contents(), before)
-  assert.match(await run('--resume', '--steps', '1'), /the training is finished after step 2 of 1: /)
+  assert.match(await run('--resume', '--steps', '1'), /the training is finished after step 2, where 1 are asked for: /)
   assert.equal(contents(), before)
 
   const weights = readFileSync(at('finished.weights'))
