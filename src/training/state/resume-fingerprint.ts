@@ -5,6 +5,7 @@ import { isMask } from '../../datasets/labels'
 import { type Graph, earlierGraphHash, graphHash } from '../../../staging'
 import { earlierName } from '../../../staging/graph/earlier-names'
 import { type Planned } from '../../plans/plan-network'
+import { deviceChoice } from '../../plans/device'
 import { scheduleText } from '../learning-rate'
 import type { TrainingRequest } from '../request'
 import type { TrainedChannels } from '../../weights/channel-metadata'
@@ -100,10 +101,11 @@ export const resumeFingerprint = (
 
 /** The choices that may be made anew for the steps to come. */
 export const rateFingerprint = (
-  { options: { schedule, warmup, validation, bestBy = 'loss' }, learningRate }: TrainingRequest,
+  { options: { schedule, warmup, validation, bestBy = 'loss' }, learningRate, setup }: TrainingRequest,
   steps: number
 ): ResumeFingerprint =>
   withoutAbsent({
+    precision: deviceChoice(setup).precision,
     lr: `${learningRate}`,
     schedule: schedule.kind === 'cosine' ? `cosine over ${steps} steps` : scheduleText(schedule),
     warmup: `${warmup}`,

@@ -379,6 +379,16 @@ test('a learning rate may be chosen anew, and that is said', async () => {
   assert.match(stderr, /--lr is 0\.01 from here on; it was 0\.05\.\n/)
 })
 
+test('another precision is said', async () => {
+  cpSync(at('kept'), at('precise'), { recursive: true })
+  const args = (steps: string) => training('--steps', steps, '--state', at('precise'), '--resume')
+  const { status, stderr } = await runInTurn([...args('8'), '--precision', 'bf16'])
+  assert.is(status, 0, stderr)
+  assert.match(stderr, /--precision is bf16 from here on; it was float32\.\n/)
+  assert.not.match((await runInTurn([...args('9'), '--precision', 'bf16'])).stderr, /from here on/)
+  assert.match((await runInTurn(args('10'))).stderr, /--precision is float32 from here on; it was bf16\.\n/)
+})
+
 test('where the disk has lost the newest state, the one before is taken; with none left, a sentence', async () => {
   cpSync(at('kept'), at('damaged'), { recursive: true })
   truncateSync(at('damaged/step-7.safetensors'), 700)
