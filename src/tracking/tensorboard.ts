@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { open, readdir } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import * as TE from 'fp-ts/TaskEither'
@@ -71,20 +71,29 @@ const statuses: Readonly<Record<Ending, number>> = { finished: 1, failed: 2, int
 let opened = 0
 
 /**
+ * The second of a new event file. TensorBoard reads a folder's files by their names, so that it is
+ * after all others', wherever the clock was set.
+ */
+const nextSecond = async (folder: string): Promise<number> => {
+  const seconds = (await readdir(folder)).flatMap((name) => Number(/^events\.out\.tfevents\.(\d{10})\./.exec(name)?.[1] ?? []))
+  return Math.max(Math.floor(Date.now() / 1000), ...seconds.map((second) => second + 1))
+}
+
+/**
  * Opens a new event file of TensorBoard's in a folder, which is made where it is missing, with the
  * graph and the hyper-parameters. Each event is handed to the system at once, so that it outlives
  * the process. Fails where the folder cannot be written.
  */
 export const openTensorBoard = (folder: string, { graph, hyperParameters, stepsBefore }: TrackedRun): Outcome<Tracker> => {
   const now = (): number => Date.now() / 1e3
-  const path = join(folder, `events.out.tfevents.${Math.floor(now())}.${hostname()}.${process.pid}.${opened}.tilefold`)
-  opened += 1
   return pipe(
     TE.tryCatch(async () => {
       await makeFolder(folder)
-      return open(path, 'a')
-    }, writeFailure(path)),
-    TE.chain((file) => {
+      return join(folder, `events.out.tfevents.${await nextSecond(folder)}.${hostname()}.${process.pid}.${opened++}.tilefold`)
+    }, writeFailure(folder)),
+    TE.bindTo('path'),
+    TE.bind('file', ({ path }) => TE.tryCatch(() => open(path, 'a'), writeFailure(path))),
+    TE.chain(({ path, file }) => {
       const write = (step: number, what: object): Outcome<void> =>
         TE.tryCatch(() => file.writeFile(tfRecord(encodeMessage('Event', { wallTime: now(), step, ...what }))), writeFailure(path))
       const tracker: Tracker = {

@@ -157,6 +157,16 @@ test('a training that goes on says from which step, and writes a file of its own
   ])
 })
 
+test('the file of a training that goes on is read last, though the clock was set back', async () => {
+  const state = { state: at('set-back-state'), tensorboard: at('set-back') }
+  await valueOf(train({ ...training(), ...state, steps: 2 }))
+  const [name] = readdirSync(at('set-back'))
+  renameSync(at(`set-back/${name}`), at(`set-back/${name!.replace(/\d{10}/, (seconds) => `${Number(seconds) + 3600}`)}`))
+  await valueOf(train({ ...training(), ...state, steps: 4, resume: true }))
+  const starts = eventsIn(at('set-back')).flatMap(({ step, sessionLog }) => (sessionLog ? [step] : []))
+  assert.equal(starts, ['1', '3'])
+})
+
 test('two trainings at once write two files', async () => {
   const both = { ...training(), steps: 1, tensorboard: at('both') }
   await Promise.all([valueOf(train(both)), valueOf(train(both))])
