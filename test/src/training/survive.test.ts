@@ -237,7 +237,7 @@ const interruptedWhen = async (
 const mostMilliseconds = 3000
 
 test('Ctrl-C while a plan is made that takes long: exit 130 within a second', async () => {
-  const args = [script, 'plan', 'resnet152', '--input', '1x3x8192x8192', '--budget', '12%', '--json']
+  const args = [script, 'plan', 'resnet152', '--input', '1x3x8192x8192', '--budget', '12%', '--host-budget', '64GiB', '--json']
   const { ended, milliseconds } = await interruptedWhen(args, (_, interrupt) => setTimeout(interrupt, 3000))
   assert.is(sentenceOf(ended, 130, 'interrupted'), 'interrupted.')
   assert.ok(milliseconds < mostMilliseconds, `${milliseconds}`)
