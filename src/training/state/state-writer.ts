@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import * as E from 'fp-ts/Either'
 import * as T from 'fp-ts/Task'
 import * as TE from 'fp-ts/TaskEither'
@@ -9,7 +10,7 @@ import type { Metadata } from '../../weights/safetensors'
 import { createSnapshots } from './snapshots'
 import type { ResumeFingerprint } from './resume-fingerprint'
 import { type TrainingRecord, recordAfter } from './record'
-import { removeState, writeState } from './state'
+import { removeState, statePath, writeState } from './state'
 import { doneSince, isWorthwhile, neverDone } from './time-share'
 
 interface StateWriterOptions {
@@ -178,7 +179,8 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
           TE.chainTaskK(() => (failure.code === 'loss' ? T.of([]) : keepLearnt(record, isBetweenSteps))),
           TE.chainEitherK((kept) => {
             const last = states.at(-1)
-            const held = state === undefined || last === undefined ? [] : [`${state} holds the state after step ${last}`]
+            const isHeld = state !== undefined && last !== undefined && existsSync(statePath(state, last))
+            const held = isHeld ? [`${state} holds the state after step ${last}`] : []
             return E.left({ ...failure, message: [...new Set([failure.message, ...kept, ...held])].join('; ') })
           })
         )

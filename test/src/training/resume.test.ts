@@ -10,6 +10,7 @@ import {
   readFileSync,
   readdirSync,
   renameSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync
@@ -171,6 +172,13 @@ test('a validation that was interrupted is made when training goes on', async ()
     assert.equal(validations, ofWhole.validations)
     assert.equal(await weightsOf(kept.best), await weightsOf(at('whole.best')))
   }
+})
+
+test('a folder of states that is gone is not said to hold any', async () => {
+  const options: TrainOptions = { model: smallNetwork, device: 'cpu', threads: 1, data: at('images'), lr: 0.05, seed: 4, steps: 3 }
+  const onStep = ({ step }: { readonly step: number }): void => (step === 1 ? rmSync(at('vanished'), { recursive: true }) : undefined)
+  const { message } = await failureOf(train({ ...options, state: at('vanished'), stateEvery: 1, onStep }))
+  assert.match(message, /^\S+vanished\/step-2\.safetensors: cannot be written \(no such file or directory\)$/)
 })
 
 test('best weights that could not be written are written where training goes on', async () => {
