@@ -29,7 +29,7 @@ const isSameTensor =
     )
   }
 
-/** Tells whether a file holds the weights of a state: a crash may have left those of earlier steps. */
+/** Tells whether a file holds the weights of a state: a crash may have left those of others. */
 const holdsWeights =
   (path: string, state: TensorFile): T.Task<boolean> =>
   async () => {

@@ -172,8 +172,8 @@ export const checksumMetadata = (tensors: readonly WrittenTensor[]): Metadata =>
 })
 
 /**
- * Reads all of a file's tensors, and fails with code `input` where they have not the checksum of its
- * metadata; without one there is nothing to check.
+ * Reads all of a file's tensors, and fails with code `input` where they have not the checksum of
+ * its metadata; without one there is nothing to check.
  */
 export const checkTensors = ({ path, identity, tensors, metadata: { crc32: written } }: TensorFile): Outcome<void> => {
   if (written === undefined) return TE.right(undefined)

@@ -30,8 +30,8 @@ import { stepCodec, validationCodec } from './record-codec'
  * A folder of states, `step-N.safetensors` for the state after N steps, the newest two kept. Each
  * holds weights and optimizer state as a plain tensor under its name, `training.loss`,
  * `training.stepMs` and `training.learningRate` (one value a step), `training.validations` (bytes
- * of JSON), and as metadata `tilefold` a JSON object of the rest and `crc32` a checksum. A file is written under another
- * name, flushed and renamed, so that none is ever half there.
+ * of JSON), and as metadata `tilefold` a JSON object of the rest, and `crc32`, their checksum. A
+ * file is written under another name, flushed and renamed, so that none is ever half there.
  */
 export interface State {
   readonly file: TensorFile
