@@ -23,7 +23,9 @@ export const readNetwork = (): E.Either<string, NetworkRates | undefined> =>
   pipe(
     readMeasurement(networkPath(), kept),
     E.chain((found) =>
-      found === undefined ? E.right(undefined) : E.fromNullable(unusable(networkPath(), 'gives no rates', kept))(fitNetwork(found))
+      found === undefined
+        ? E.right(undefined)
+        : E.fromNullable(unusable(networkPath(), 'larger messages took no longer than small ones', kept))(fitNetwork(found))
     )
   )
 

@@ -318,22 +318,6 @@ test('a damaged profile is told and left out, and what is measured next takes it
   }
 })
 
-test('a damaged network between ranks is told once, and left out', async () => {
-  process.env.XDG_CACHE_HOME = join(cache, 'damaged-network')
-  try {
-    mkdirSync(join(process.env.XDG_CACHE_HOME, 'tilefold'), { recursive: true })
-    writeFileSync(join(process.env.XDG_CACHE_HOME, 'tilefold', 'network.json'), '{}')
-    const { status, stderr } = await run(['plan', ...setup, '--ranks', '2', '--input', '4x3x32x32'])
-    assert.is(status, 0, stderr)
-    assert.match(
-      stderr,
-      /^.*network\.json: is not a measured network; usual rates are taken until tilefold profile --network measures it anew\.\n$/
-    )
-  } finally {
-    process.env.XDG_CACHE_HOME = cache
-  }
-})
-
 test('a kernel of more taps than there can be is passed over, not gone through tap by tap', async () => {
   const file = JSON.parse(readFileSync(first, 'utf8'))
   const damaged = file.kernels.find(({ kernel }: { readonly kernel: { readonly kind: string } }) => kernel.kind === 'convolutionForward')

@@ -95,16 +95,23 @@ test('a network that is given, and a device that is elsewhere, do without the on
   assert.ok(ratio > 100, `${ratio}`)
 })
 
-test('what was kept damaged is refused where ranks are planned for, and nowhere else', async () => {
-  keep({ ranks: 2 })
-  assert.is(
-    (await failureOf(plan(planned))).message,
-    `${keptPath}: is not a measured network; delete it, and run tilefold profile --network again`
-  )
-  keep({ ranks: 2, machines: 1, messages: [2, 1].map((milliseconds, index) => ({ bytes: 1 + index, milliseconds })) })
-  assert.match((await failureOf(plan(planned))).message, /: larger messages took no longer than small ones; delete it/)
-  const { ranks: _, ...alone } = planned
-  assert.is((await valueOf(plan(alone))).ranks, null)
+test('what was kept damaged is told once and left out where ranks are planned for, and nowhere else', async () => {
+  const without = 'usual rates are taken until tilefold profile --network measures it anew'
+  for (const [damaged, fault] of [
+    [{ ranks: 2 }, 'is not a measured network'],
+    [
+      { ranks: 2, machines: 1, messages: [2, 1].map((milliseconds, index) => ({ bytes: 1 + index, milliseconds })) },
+      'larger messages took no longer than small ones'
+    ]
+  ] as const) {
+    keep(damaged)
+    const notices: string[] = []
+    const told = await valueOf(plan({ ...planned, onNotice: (sentence) => notices.push(sentence) }))
+    assert.equal(notices, [`${keptPath}: ${fault}; ${without}`])
+    assert.equal(told.ranks!.network, { bytesPerSecond: 1.25e9, latencySeconds: 2e-5 })
+    const { ranks: _, ...alone } = planned
+    assert.is((await valueOf(plan({ ...alone, onNotice: assert.unreachable }))).ranks, null)
+  }
 })
 
 test('without a launcher there is no network to measure', async () => {
