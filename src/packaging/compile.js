@@ -36,7 +36,9 @@ const compile = () => {
 const wrap = (name, target) => {
   const names = Object.keys(require(join(dist, `${target}.js`)))
   const from = `../${target}.js`
-  writeFileSync(join(dist, 'esm', `${name}.mjs`), `import shared from '${from}'\nexport const { ${names.join(', ')} } = shared\n`)
+  // What transpiles modules, as jiti may, takes no CommonJS module for a default export.
+  const shared = `import * as loaded from '${from}'\nconst shared = loaded.default ?? loaded\n`
+  writeFileSync(join(dist, 'esm', `${name}.mjs`), `${shared}export const { ${names.join(', ')} } = shared\n`)
   writeFileSync(join(dist, 'esm', `${name}.d.mts`), `export * from '${from}'\n`)
 }
 

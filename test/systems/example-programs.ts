@@ -77,3 +77,31 @@ import { plan } from 'tilefold'
 export const layer = relu
 export const segments = TE.map((report: { readonly segments: readonly unknown[] }) => report.segments.length)(plan({ model: 'vgg11' }))
 `
+
+/**
+ * Runs a program and all that it requires in another realm than Node's, as Jest does with a test:
+ * promises and errors of Node's and of the addon are not of its classes.
+ */
+export const realmProgram = `const { readFileSync } = require('node:fs')
+const { createRequire, isBuiltin } = require('node:module')
+const { dirname } = require('node:path')
+const { compileFunction, createContext } = require('node:vm')
+
+// Of the language itself Jest shares these two.
+const shared = ['Uint8Array', 'ArrayBuffer', 'Buffer', 'process', 'console', 'performance', 'AbortController', 'AbortSignal', 'URL', 'fetch',
+  'TextDecoder', 'TextEncoder', 'setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'setInterval', 'clearInterval', 'queueMicrotask']
+const realm = createContext(Object.fromEntries(shared.map((name) => [name, globalThis[name]])))
+const modules = new Map()
+const load = (path) => {
+  if (isBuiltin(path) || !/\\.c?js$/.test(path)) return require(path)
+  if (modules.has(path)) return modules.get(path).exports
+  const module = { exports: {} }
+  modules.set(path, module)
+  const { resolve } = createRequire(path)
+  const own = Object.assign((name) => load(resolve(name)), { resolve })
+  const names = ['exports', 'require', 'module', '__filename', '__dirname']
+  compileFunction(readFileSync(path, 'utf8'), names, { filename: path, parsingContext: realm })(module.exports, own, module, path, dirname(path))
+  return module.exports
+}
+load(require.resolve(process.argv[2]))
+`

@@ -14,6 +14,7 @@ import {
   moduleProgram,
   ownFpTsProgram,
   printed,
+  realmProgram,
   throwingProgram,
   typescriptModel
 } from '../../systems/example-programs'
@@ -195,6 +196,12 @@ for (const { name, program } of oldestAndNewest)
     const tiled = run(project, program, [command, 'train', 'model.mjs', '--data', 'tiles', '--steps', '2', '--json'], quiet)
     assert.is(tiled.status, 0, tiled.stderr)
   })
+
+test('a model is found by its path in a realm of its own, as Jest runs tests', () => {
+  const byPath = "require('tilefold/promise').plan({ model: 'model.mjs' }).then(({ segments }) => console.log(segments.length))"
+  writeFiles(project, { 'model.mjs': javascriptModel, 'realm.js': realmProgram, 'by-path.js': byPath })
+  prints(run(project, process.execPath, ['realm.js', './by-path.js'], quiet), '1\n', 'a realm')
+})
 
 test('ts-node checks and runs ECMAScript modules', () => {
   const folder = at('ts-node-modules')
