@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import * as E from 'fp-ts/Either'
 import type { TaskEither } from 'fp-ts/TaskEither'
 import type { DeviceError } from '../../native'
@@ -52,8 +53,11 @@ export const deviceFailure = ({ code, message }: DeviceError): Failure => ({
 /** A failure of ours, not of the user, that was seen before anything was thrown. */
 export const bug = (message: string): Failure => ({ code: 'bug', message })
 
+/** Whether this is an error, of any realm: Jest runs tests in one that Node's own are not of. */
+export const isError = (thrown: unknown): thrown is Error => thrown instanceof Error || types.isNativeError(thrown)
+
 /** Any relative path is resolved against the working folder, which someone may remove meanwhile. */
-const isFolderGone = (thrown: unknown): boolean => thrown instanceof Error && /, uv_cwd$/.test(thrown.message)
+const isFolderGone = (thrown: unknown): boolean => isError(thrown) && /, uv_cwd$/.test(thrown.message)
 
 /** A failure by something that nobody expected to be thrown. */
 export const bugFailure = (thrown: unknown): Failure =>
@@ -97,7 +101,7 @@ export const clause = ({ message }: Pick<Failure, 'message'>): string => message
 
 /** The first line of what a library or the system threw, for use inside a sentence of ours. */
 export const errorReason = (thrown: unknown): string => {
-  const text = thrown instanceof Error ? `${thrown.message}` : thrownText(thrown)
+  const text = isError(thrown) ? `${thrown.message}` : thrownText(thrown)
   // Of "ENOENT: no such file or directory, open '...'" only the middle is for people.
   const [, system] = /^E[A-Z]+: ([^,]+), /.exec(text) ?? []
   return system ?? text.trim().split('\n')[0]!.replace(/\.$/, '')

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
+import { type Failure, type Outcome, inputFailure, errorReason, isError } from '../failure'
 import { authorCompiler } from './author-compiler'
 import { runModule } from './run-module'
 import { type TypeCheck, isOwn, typeCheck } from './type-check'
@@ -26,7 +26,7 @@ const defaultExport = (loaded: unknown): unknown => {
 
 /** Returns the file that a module could not read, other than itself. */
 const findReadFile = (name: string, thrown: unknown): string | undefined => {
-  const { path } = (thrown instanceof Error ? thrown : {}) as NodeJS.ErrnoException
+  const { path } = (isError(thrown) ? thrown : {}) as NodeJS.ErrnoException
   return path === resolve(name) ? undefined : path
 }
 
@@ -35,7 +35,7 @@ const findReadFile = (name: string, thrown: unknown): string | undefined => {
  * file.
  */
 const loadReason = (name: string, thrown: unknown): string => {
-  const [, fault, place] = /^ParseError: (.*?)\s*\n\s*(.*?)\s*$/.exec(thrown instanceof Error ? thrown.message : '') ?? []
+  const [, fault, place] = /^ParseError: (.*?)\s*\n\s*(.*?)\s*$/.exec(isError(thrown) ? thrown.message : '') ?? []
   if (fault !== undefined) return `${place}: ${fault}`
   const file = findReadFile(name, thrown)
   return file === undefined ? errorReason(thrown) : `${file}: ${errorReason(thrown)}`

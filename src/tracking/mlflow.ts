@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
+import { type Failure, type Outcome, inputFailure, errorReason, isError } from '../failure'
 import type { Ending, Tracker } from '../training/tracker'
 import { type Scalar, type TrackedRun, scalarsOfStep, scalarsOfValidation } from './tracked-run'
 
@@ -65,9 +65,9 @@ const nameOf = (path: string): string => path.replace(/\?.*/, '')
 
 /** Why a call has no answer. */
 const unansweredReason = (call: string, thrown: unknown): string => {
-  if (!(thrown instanceof Error)) return errorReason(thrown)
+  if (!isError(thrown)) return errorReason(thrown)
   if (thrown.name === 'TimeoutError') return `${call} was not answered within ${patienceMilliseconds / 1000} seconds; ${remedy}`
-  return thrown.cause instanceof Error ? `${errorReason(thrown.cause)}; ${remedy}` : errorReason(thrown)
+  return isError(thrown.cause) ? `${errorReason(thrown.cause)}; ${remedy}` : errorReason(thrown)
 }
 
 /** What MLflow's REST interface, version 2.0, is asked at a server. */

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
+  commonjsModel,
   commonjsProgram,
   exportingProgram,
   javascriptModel,
@@ -201,6 +202,16 @@ test('a model is found by its path in a realm of its own, as Jest runs tests', (
   const byPath = "require('tilefold/promise').plan({ model: 'model.mjs' }).then(({ segments }) => console.log(segments.length))"
   writeFiles(project, { 'model.mjs': javascriptModel, 'realm.js': realmProgram, 'by-path.js': byPath })
   prints(run(project, process.execPath, ['realm.js', './by-path.js'], quiet), '1\n', 'a realm')
+})
+
+test('a training and a failure of the system in such a realm', () => {
+  const data = JSON.stringify(join(root, 'examples', 'data', 'classes'))
+  const training = `const { train } = require('tilefold/promise')
+    const tell = (save) => train({ model: require('./model.js'), data: ${data}, steps: 1, save }).then(({ steps }) => steps, ({ message }) => message)
+    void tell().then(console.log).then(() => tell('none/weights.safetensors')).then(console.log)`
+  writeFiles(project, { 'model.js': commonjsModel, 'realm.js': realmProgram, 'training.js': training })
+  const said = '1\nnone/weights.safetensors: cannot be written (no such file or directory)\n'
+  prints(run(project, process.execPath, ['realm.js', './training.js'], quiet), said, 'a training')
 })
 
 test('ts-node checks and runs ECMAScript modules', () => {
