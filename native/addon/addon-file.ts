@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -16,12 +17,17 @@ interface Package {
   readonly manifest: Manifest
 }
 
+/** What a bundler has put elsewhere finds neither the addon nor the files beside it. */
+const bundled =
+  `Tilefold does not run from within a bundle, as in ${__dirname}: leave the package tilefold out of it and install it beside it, ` +
+  'with esbuild by --external:tilefold (docs/install.md)'
+
 /** The package that a folder is in: sources and compiled code stand at different depths. */
-const packageAround = (folder: string): Package => {
+const packageAround = (folder = __dirname): E.Either<string, Package> => {
   const path = join(folder, 'package.json')
   const manifest: unknown = existsSync(path) ? requireHere(path) : undefined
-  if (manifestCodec.is(manifest)) return { root: folder, manifest }
-  if (folder === dirname(folder)) throw new Error(`${__dirname} is not in the package tilefold`)
+  if (manifestCodec.is(manifest)) return E.right({ root: folder, manifest })
+  if (folder === dirname(folder)) return E.left(bundled)
   return packageAround(dirname(folder))
 }
 
@@ -72,11 +78,16 @@ export const addonFolders = (): readonly string[] =>
 
 const leastNode = ({ engines }: Manifest): string => engines.node.replace('>=', '')
 
-/** Fails with code `missing` where Node is too old for all else here. */
-export const checkNode = (): E.Either<DeviceError, void> => {
-  const old = oldNode(machine.node, leastNode(packageAround(__dirname).manifest))
-  return old === undefined ? E.right(undefined) : E.left(deviceError('missing', old))
-}
+/** Fails with code `missing` within a bundle, and where Node is too old for all else here. */
+export const checkNode = (): E.Either<DeviceError, void> =>
+  pipe(
+    packageAround(),
+    E.chain(({ manifest }) => {
+      const old = oldNode(machine.node, leastNode(manifest))
+      return old === undefined ? E.right(undefined) : E.left(old)
+    }),
+    E.mapLeft((sentence) => deviceError('missing', sentence))
+  )
 
 const ifExists = (path: string): string | undefined => (existsSync(path) ? path : undefined)
 
@@ -92,12 +103,16 @@ export const addonFile = (): E.Either<string, string> => {
       ? E.right(path)
       : E.left(`the native addon ${path}, which TILEFOLD_ADDON names, is not built: name another build, or unset the variable`)
   }
-  const { root, manifest } = packageAround(__dirname)
-  return chooseAddon(machine, {
-    version: manifest.version,
-    minNode: leastNode(manifest),
-    isClone: existsSync(join(root, 'src', 'packaging')),
-    local: ifExists(join(root, 'native', 'build', 'Release', 'tilefold.node')),
-    findAddon
-  })
+  return pipe(
+    packageAround(),
+    E.chain(({ root, manifest }) =>
+      chooseAddon(machine, {
+        version: manifest.version,
+        minNode: leastNode(manifest),
+        isClone: existsSync(join(root, 'src', 'packaging')),
+        local: ifExists(join(root, 'native', 'build', 'Release', 'tilefold.node')),
+        findAddon
+      })
+    )
+  )
 }

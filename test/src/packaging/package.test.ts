@@ -135,6 +135,21 @@ test('without an addon each command says so, before all else that it lacks', () 
   }
 })
 
+test('outside of its package, as a bundler puts it, it says so', () => {
+  const [manifest, away] = [at('node_modules', 'tilefold', 'package.json'), at('manifest.json')]
+  const planned =
+    "require('./node_modules/tilefold/dist/src/promise').plan({ model: 'vgg11' }).catch(({ code, message }) => console.log(code, message))"
+  writeFiles(project, { 'bundled.js': planned })
+  renameSync(manifest, away)
+  try {
+    const said =
+      /^missing Tilefold does not run from within a bundle, as in \/.*: leave the package tilefold out of it .* --external:tilefold .*\n$/
+    prints(run(project, process.execPath, ['bundled.js']), said, 'a bundle')
+  } finally {
+    renameSync(away, manifest)
+  }
+})
+
 test('a Node that is too old, and a system without a compiler, are a sentence', () => {
   const old = 'v18.20.8'
   writeFiles(project, {
