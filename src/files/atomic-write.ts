@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, errorReason } from '../failure'
+import { syncFile } from './sync-file'
 
 /** Tells whether the process that a temporary name belongs to is still at work. */
 const isAlive = (pid: number): boolean => {
@@ -41,7 +42,7 @@ export const removeAbandoned = async (folder: string, ours: (name: string) => bo
 
 const syncFolder = async (path: string): Promise<void> => {
   const folder = await open(path, 'r')
-  await folder.sync().finally(() => folder.close())
+  await syncFile(folder).finally(() => folder.close())
 }
 
 /** The failure, of code `input`, of a file or folder that cannot be written. */
@@ -149,7 +150,7 @@ const complete = async (temporary: string, replaced: Stats | undefined): Promise
       await file.chown(replaced.uid, replaced.gid).catch(() => undefined)
       await file.chmod(replaced.mode & 0o7777)
     }
-    await file.sync()
+    await syncFile(file)
   } finally {
     await file.close()
   }

@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { type Outcome, inputFailure } from '../../failure'
 import { findReplaced, writeFailure } from '../../files/atomic-write'
+import { syncFile } from '../../files/sync-file'
 import type { Validation } from '../validation/best'
 
 /** The line of one step. */
@@ -148,7 +149,7 @@ const appendLines = (path: string, file: FileHandle): MetricsFile => {
   return {
     step: append,
     validation: ({ step, ...validation }: Validation) => append({ step, validation }),
-    sync: TE.tryCatch(() => file.sync(), writeFailure(path)),
+    sync: TE.tryCatch(() => syncFile(file), writeFailure(path)),
     close: () => file.close()
   }
 }

@@ -11,6 +11,7 @@ import {
   symlinkSync,
   writeFileSync
 } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { homedir, hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
@@ -46,6 +47,20 @@ test('a mode is kept; a link stays one, and what it leads to is replaced', async
   assert.ok(lstatSync(at('link-to-link')).isSymbolicLink())
   assert.is(modeOf(at('elsewhere', 'private')), 0o600)
   assert.equal(readdirSync(at('elsewhere')), ['private'])
+})
+
+test("a file handle that has no sync of its own, as under Yarn's Plug'n'Play, is flushed all the same", async () => {
+  const handle = await open(folder)
+  const methods = Object.getPrototypeOf(handle) as { sync: unknown }
+  await handle.close()
+  const { sync } = methods
+  methods.sync = () => Promise.reject(new Error('Method not implemented.'))
+  try {
+    await valueOf(writeFileAtomic(at('flushed'), () => [Buffer.from('all of it')]))
+  } finally {
+    methods.sync = sync
+  }
+  assert.is(readFileSync(at('flushed'), 'utf8'), 'all of it')
 })
 
 test('a link to nothing yet leads to the new file; one that goes round is a sentence', async () => {
