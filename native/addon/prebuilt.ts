@@ -132,5 +132,7 @@ export const loadFailure = (addon: string, said: string): string => {
   // The loader passes a file over that is for another processor, as if it were not there.
   if (/\.node: cannot open shared object file|invalid ELF header|wrong ELF class|not a mach-o|slice is not valid|Exec format/i.test(said))
     return `the native addon ${addon} is for another kind of processor or system: install the one for this machine, or ${buildRemedy}`
+  if (/loading addons is disabled/.test(said))
+    return `the native addon ${addon} may not be loaded in this process: start Node with --allow-addons where it has --permission, and without --no-addons`
   return `the native addon ${addon} cannot be loaded (${said.split('\n')[0]}): install it again, or ${buildRemedy}`
 }

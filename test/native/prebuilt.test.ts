@@ -107,6 +107,13 @@ test('a clone in which nothing is built says how to build it', () => {
   assert.equal([stderr, stdout, status], ['the native addon is not built: build it with "npm run build".\n', '', 2])
 })
 
+test('a process that may load no addons is told how it may', () => {
+  const args = ['--no-addons', join(root, 'src', 'tilefold.js'), 'plan', 'vgg11', '--input', '1x3x64x64']
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  assert.match(stderr, /tilefold\.node may not be loaded in this process: start Node with --allow-addons where it has --permission, and/)
+  assert.is(status, 2)
+})
+
 /** The command with a changed copy of the addon, and what it says of that. */
 const saidOf = async (name: string, bytes: Uint8Array): Promise<string> => {
   const addon = join(folder, name)
