@@ -85,7 +85,7 @@ struct DoublesOf;
   template <>                                                                                                               \
   struct DoublesOf<Width> {                                                                                                 \
     typedef double Type __attribute__((vector_size(Width * sizeof(double))));                                               \
-    TILEFOLD_INLINE static Type widened(const Lanes<Width>::Floats& value) { return __builtin_convertvector(value, Type); } \
+    TILEFOLD_INLINE static Type widened(const Lanes<Width>::Type& value) { return __builtin_convertvector(value, Type); } \
   };
 TILEFOLD_DOUBLES(4)
 TILEFOLD_DOUBLES(8)
@@ -105,7 +105,7 @@ struct DoublesOf<16> {
     TILEFOLD_INLINE double operator[](int i) const { return i < 8 ? low[i] : high[i - 8]; }
     Half low, high;
   };
-  TILEFOLD_INLINE static Type widened(const Lanes<16>::Floats& value) {
+  TILEFOLD_INLINE static Type widened(const Lanes<16>::Type& value) {
     typedef double Both __attribute__((vector_size(16 * sizeof(double))));
     const Both both = __builtin_convertvector(value, Both);
     Type result;
@@ -157,11 +157,8 @@ struct Sums {
   TILEFOLD_INLINE static void addRun(const Sum (&own)[R::vectors], Doubles (&to)[parts]) {
     float lanes[R::width * R::vectors];
     for (int v = 0; v < R::vectors; ++v) Lanes<R::width>::put(lanes + v * R::width, own[v]);
-    for (int part = 0; part < parts; ++part) {
-      // A copy: the lanes lie at any float's address.
-      const typename Lanes<doubleLanes>::Floats floats = Lanes<doubleLanes>::at(lanes + part * doubleLanes);
-      to[part] += DoublesOf<doubleLanes>::widened(floats);
-    }
+    for (int part = 0; part < parts; ++part)
+      to[part] += DoublesOf<doubleLanes>::widened(Lanes<doubleLanes>::at(lanes + part * doubleLanes));
   }
   Doubles first[parts] = {}, second[parts] = {};
 };

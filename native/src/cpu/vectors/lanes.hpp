@@ -65,16 +65,16 @@ struct Lanes {
     return reinterpret_cast<Floats>(Halves<Block>::widened(halves) << 16);
   }
   // As Bfloat16 rounds; the lower half of each is what is left over.
-  TILEFOLD_INLINE static Bits rounded(const Floats& value) {
+  TILEFOLD_INLINE static Bits rounded(const Type& value) {
     const Bits bits = reinterpret_cast<Bits>(value), up = bits + (0x7FFFU + (bits >> 16 & 1U));
     return value == value ? up : bits | 0x400000U;
   }
   // Two numbers of bf16 a word, `low` in the lower halves, at any bf16's address.
-  TILEFOLD_INLINE static void putWords(Bfloat16* address, const Floats& low, const Floats& high) {
+  TILEFOLD_INLINE static void putWords(Bfloat16* address, const Type& low, const Type& high) {
     const Bits words = rounded(low) >> 16 | (rounded(high) & 0xFFFF0000U);
     std::memcpy(static_cast<void*>(address), &words, sizeof(words));
   }
-  TILEFOLD_INLINE static void put(Bfloat16* address, const Floats& value) {
+  TILEFOLD_INLINE static void put(Bfloat16* address, const Type& value) {
     const typename Halves<Block>::Type halves = Halves<Block>::narrowed(rounded(value) >> 16);
     std::memcpy(static_cast<void*>(address), &halves, sizeof(halves));
   }
