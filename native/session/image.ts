@@ -78,16 +78,18 @@ export const asGiven =
     const { windowBytes, tile, readWindow } = pixels
     const refuse = (sentence: string): string => (onRefused(sentence), sentence)
     const read = (top: number, left: number, height: number, width: number, answer: (given: Uint8Array | string) => void): void => {
-      readWindow({ top, left, height, width })().then(
-        E.fold(
-          ({ message }) => answer(refuse(message)),
-          (given) => {
-            answer(given)
-            freePixels(given)
-          }
-        ),
-        (thrown: unknown) => answer(refuse(String(thrown)))
-      )
+      const readOne = async (): Promise<E.Either<{ readonly message: string }, Uint8Array>> => readWindow({ top, left, height, width })()
+      readOne()
+        .then(
+          E.fold(
+            ({ message }) => answer(refuse(message)),
+            (given) => {
+              answer(given)
+              freePixels(given)
+            }
+          )
+        )
+        .catch((thrown: unknown) => answer(refuse(String(thrown))))
     }
     return { ...image, pixels: { windowBytes, tile, read } }
   }

@@ -245,6 +245,17 @@ test('a rank that the others wait for too long is said to hang, on all of them',
   assert.match(left(await first!(new Uint8Array(1))()).message, /^rank 0 and rank 3 hang/)
 })
 
+test('a rank exchanges one thing at a time', async () => {
+  const [first, second] = must(localNetworks(2))
+  const waiting = first!.gather(Uint8Array.of(1))()
+  assert.is(left(await first!.gather(Uint8Array.of(2))()).message, 'rank 0 is exchanging with the others already: wait for it')
+  assert.is(must(await second!.gather(Uint8Array.of(3))()).length, 2)
+  assert.equal(
+    must(await waiting).map(([byte]) => byte),
+    [1, 3]
+  )
+})
+
 test('a rank that waits for others can be interrupted', async () => {
   const [network] = must(localNetworks(2))
   const session = must(

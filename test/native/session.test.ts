@@ -116,6 +116,45 @@ for (const [name, images, sentence] of [
     session.close()
   })
 
+test('an image that gives the I/O buffer away while it is read is refused', async () => {
+  const session = must(open({ ...loading, stepIoBytes: 64 }))
+  const buffer = new ArrayBuffer(64)
+  const giving: Image = {
+    ...image,
+    get cropTop() {
+      structuredClone(buffer, { transfer: [buffer] })
+      return 0
+    }
+  }
+  assert.match(left(await session.run('step', buffer, parameters, [giving])()).message, /takes and gives 64 bytes, but has a buffer of 0/)
+  session.close()
+})
+
+test('an image that closes the session while it is prepared ends nothing else', async () => {
+  const session = must(open({ ...loading, stepIoBytes: 64 }))
+  const closing: Image = {
+    ...image,
+    get cropTop() {
+      session.close()
+      return 0
+    }
+  }
+  await session.prepare([closing])()
+  assert.match(left(await session.run('step', new ArrayBuffer(64), parameters, [image])()).message, /closed/)
+})
+
+test('a window whose reading throws fails its section', async () => {
+  const session = must(open({ ...loading, stepIoBytes: 64 }))
+  const readWindow = (): never => {
+    throw new Error('not today')
+  }
+  const read: Image = { ...image, pixels: { windowBytes: 64, tile: { height: 1, width: 1 }, readWindow } }
+  const { code, message } = left(await session.run('step', new ArrayBuffer(64), parameters, [read])())
+  assert.is(code, 'image')
+  assert.match(message, /not today/)
+  session.close()
+})
+
 test('a label outside the classes is a sentence, and the session lives on', async () => {
   const loss: Kernel = { kind: 'softmaxCrossEntropyForward', batch: 1, classes: 2, fullBatch: 1 }
   const session = must(open({ kernels: [loss], code: [launch(0, stepIo(0), stepIo(32), none, stepIo(16))], stepIoBytes: 40 }))

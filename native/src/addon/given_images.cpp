@@ -31,7 +31,7 @@ Pixels pixelsOf(const Napi::Value& value) {
   if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array)
     throw Failure("pixels is neither a Uint8Array nor mapped");
   const auto array = value.As<Napi::Uint8Array>();
-  requireFixed(array.Get("buffer"), "pixels");
+  requireFixed(array.ArrayBuffer(), "pixels");
   return {array.Data(), array.ByteLength()};
 }
 
@@ -46,27 +46,26 @@ ElementType elementTypeOf(const Napi::Object& image) {
   throw Failure("there is no element type '" + name + "' of images: use uint8, uint16, int16 or float32");
 }
 
-Image imageOf(const Napi::Object& object, const Pixels& pixels, ImageWindows* windows) {
+// Without its pixels.
+Image imageOf(const Napi::Object& object) {
   const auto count = [&](const char* name) { return static_cast<std::int64_t>(countOf(object, name)); };
-  Image image{pixels.data,
-              count("height"),
-              count("width"),
-              count("channels"),
-              count("cropTop"),
-              count("cropLeft"),
-              flagOf(object, "flipHorizontal"),
-              flagOf(object, "flipVertical"),
-              count("quarterTurns"),
-              colourOf(object),
-              windows,
-              elementTypeOf(object)};
-  const std::int64_t elements = checkedMultiply(checkedMultiply(image.height, image.width), image.channels);
-  const std::int64_t bytes = checkedMultiply(elements, bytesOf(image.elementType));
-  if (windows == nullptr && static_cast<std::uint64_t>(bytes) != pixels.bytes)
-    throw Failure("an image of " + std::to_string(image.height) + "x" + std::to_string(image.width) + "x" + std::to_string(image.channels) +
-                  " has " + std::to_string(pixels.bytes) + " bytes instead of " + std::to_string(bytes));
-  return image;
+  return {nullptr,
+          count("height"),
+          count("width"),
+          count("channels"),
+          count("cropTop"),
+          count("cropLeft"),
+          flagOf(object, "flipHorizontal"),
+          flagOf(object, "flipVertical"),
+          count("quarterTurns"),
+          colourOf(object),
+          nullptr,
+          elementTypeOf(object)};
 }
+
+std::int64_t pixelBytesOf(const Image& image) { return checkedMultiply(image.channels, bytesOf(image.elementType)); }
+
+std::int64_t allBytesOf(const Image& image) { return checkedMultiply(checkedMultiply(image.height, image.width), pixelBytesOf(image)); }
 
 }  // namespace
 
@@ -77,18 +76,30 @@ void requireFixed(const Napi::Value& buffer, const char* what) {
 
 GivenImages::GivenImages(Napi::Env env, const Napi::Object& given) {
   Napi::Array held = Napi::Array::New(env);
-  for (const Napi::Object& image : objectsOf(given, "images")) {
-    const Napi::Value pixels = image.Get("pixels");
+  for (const Napi::Object& object : objectsOf(given, "images")) {
+    const Napi::Value pixels = object.Get("pixels");
+    Image image = imageOf(object);
+    static_cast<void>(allBytesOf(image));  // which overflows for none that is read by windows
     if (isReadByWindows(pixels)) {
-      const std::int64_t pixelBytes = checkedMultiply(static_cast<std::int64_t>(countOf(image, "channels")), bytesOf(elementTypeOf(image)));
-      windows_.push_back(std::make_unique<ReadWindows>(env, pixels.As<Napi::Object>(), pixelBytes));
-      images.push_back(imageOf(image, {nullptr, 0}, windows_.back()->windows().get()));
-    } else {
-      images.push_back(imageOf(image, pixelsOf(pixels), nullptr));
+      windows_.push_back(std::make_unique<ReadWindows>(env, pixels.As<Napi::Object>(), pixelBytesOf(image)));
+      image.windows = windows_.back()->windows().get();
     }
+    images.push_back(image);
     held.Set(held.Length(), pixels);
   }
   pixels_ = Napi::Persistent(Napi::Object(held));
+}
+
+void GivenImages::takePixels() {
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    Image& image = images[i];
+    if (image.windows != nullptr) continue;
+    const Pixels pixels = pixelsOf(pixels_.Value().Get(static_cast<std::uint32_t>(i)));
+    if (const std::int64_t bytes = allBytesOf(image); static_cast<std::uint64_t>(bytes) != pixels.bytes)
+      throw Failure("an image of " + std::to_string(image.height) + "x" + std::to_string(image.width) + "x" + std::to_string(image.channels) +
+                    " has " + std::to_string(pixels.bytes) + " bytes instead of " + std::to_string(bytes));
+    image.pixels = pixels.data;
+  }
 }
 
 std::vector<std::shared_ptr<ImageWindows>> GivenImages::windows() const {

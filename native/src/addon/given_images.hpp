@@ -16,6 +16,8 @@ void requireFixed(const Napi::Value& buffer, const char* what);
 class GivenImages {
  public:
   GivenImages(Napi::Env env, const Napi::Object& given);
+  // After everything else of JavaScript's is read, whose getters may free pixels. Throws Failure.
+  void takePixels();
 
   std::vector<Image> images;
   // Of those that are read by windows.

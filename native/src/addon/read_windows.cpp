@@ -36,7 +36,11 @@ ReadWindows::ReadWindows(Napi::Env env, const Napi::Object& pixels, std::int64_t
       const auto answered = Napi::Function::New(from, [windows](const Napi::CallbackInfo& info) {
         if (const std::shared_ptr<ImageWindows> open = windows.lock()) answer(info, *open);
       });
-      read.Call({number(window.top), number(window.left), number(window.height), number(window.width), answered});
+      try {
+        read.Call({number(window.top), number(window.left), number(window.height), number(window.width), answered});
+      } catch (const Napi::Error& error) {
+        if (const std::shared_ptr<ImageWindows> open = windows.lock()) open->refuse(error.Message());
+      }
     };
     if (read_.NonBlockingCall(call) != napi_ok) windows_->refuse("the images cannot be read any more: the process ends");
   };

@@ -1,5 +1,6 @@
 #include "session_object.hpp"
 
+#include <optional>
 #include <variant>
 
 #include "end_watch.hpp"
@@ -35,7 +36,6 @@ class Run : public Napi::AsyncWorker {
  public:
   Run(Napi::Env env, std::shared_ptr<Session> session, const Napi::CallbackInfo& info)
       : Napi::AsyncWorker(env),
-        deferred_(Napi::Promise::Deferred::New(env)),
         session_(std::move(session)),
         images_(env, objectOf(info[2], "parameters")),
         end_(env, [session = std::weak_ptr<Session>(session_)] {
@@ -43,6 +43,13 @@ class Run : public Napi::AsyncWorker {
         }) {
     if (!info[0].IsString()) throw Failure("the section is no string");
     section_ = info[0].As<Napi::String>().Utf8Value();
+    const Napi::Object parameters = objectOf(info[2], "parameters");
+    step_.learningRate = numberOf(parameters, "learningRate");
+    step_.step = countOf(parameters, "step");
+    step_.seed = countOf(parameters, "seed");
+    const std::uint64_t prepared = countOf(parameters, "prepared");
+    // What getters of JavaScript's do to buffers they have done by now.
+    images_.takePixels();
     if (const MappedBuffer* mapped = mappedBufferOf(info[1])) {
       stepIo_ = static_cast<std::byte*>(mapped->data());
       stepIoBytes_ = mapped->bytes();
@@ -52,16 +59,16 @@ class Run : public Napi::AsyncWorker {
       stepIo_ = static_cast<std::byte*>(info[1].As<Napi::ArrayBuffer>().Data());
       stepIoBytes_ = info[1].As<Napi::ArrayBuffer>().ByteLength();
     }
-    const Napi::Object parameters = objectOf(info[2], "parameters");
-    step_.learningRate = numberOf(parameters, "learningRate");
-    step_.step = countOf(parameters, "step");
-    step_.seed = countOf(parameters, "seed");
     buffer_ = Napi::Persistent(info[1].As<Napi::Object>());
     step_.images = images_.images;
-    session_->begin(images_.windows(), countOf(parameters, "prepared"));
+    session_->begin(images_.windows(), prepared);
   }
 
-  Napi::Promise promise() const { return deferred_.Promise(); }
+  // Of a run that can begin: a promise that is never settled is never freed.
+  Napi::Promise promise() {
+    deferred_.emplace(Napi::Promise::Deferred::New(Env()));
+    return deferred_->Promise();
+  }
 
  protected:
   void Execute() override {
@@ -75,15 +82,15 @@ class Run : public Napi::AsyncWorker {
   void OnOK() override {
     const Napi::Env env = Env();
     if (failed_)
-      deferred_.Resolve(failure(env, failed_->code, failed_->message));
+      deferred_->Resolve(failure(env, failed_->code, failed_->message));
     else if (!milliseconds_)
-      deferred_.Resolve(failure(env, "interrupted", "section " + section_ + " was interrupted before its end"));
+      deferred_->Resolve(failure(env, "interrupted", "section " + section_ + " was interrupted before its end"));
     else
-      deferred_.Resolve(success(env, Napi::Number::New(env, *milliseconds_)));
+      deferred_->Resolve(success(env, Napi::Number::New(env, *milliseconds_)));
   }
 
  private:
-  Napi::Promise::Deferred deferred_;
+  std::optional<Napi::Promise::Deferred> deferred_;
   std::shared_ptr<Session> session_;
   GivenImages images_;
   EndWatch end_;
@@ -120,9 +127,13 @@ Napi::Value prepare(const Napi::CallbackInfo& info, const Holder& holder) {
   const Napi::Env env = info.Env();
   return guarded(env, [&]() -> Napi::Value {
     holder.open();
+    // Getters of the images may close it.
+    const std::shared_ptr<Session> session = holder.session;
     const Napi::Object given = objectOf(info[0], "what to prepare");
     const auto images = std::make_shared<GivenImages>(env, given);
-    const auto work = [session = holder.session, number = countOf(given, "number"), images] {
+    const std::uint64_t number = countOf(given, "number");
+    images->takePixels();
+    const auto work = [session, number, images] {
       session->prepare(number, images->images);
       return std::monostate{};
     };

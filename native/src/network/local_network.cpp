@@ -1,5 +1,6 @@
 #include "local_network.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -101,6 +102,7 @@ class LocalNetwork : public Network {
   int size() const override { return static_cast<int>(group_->size()); }
 
   bool exchange(const std::vector<RankBuffers>& parts, const std::function<bool()>& ended) override {
+    const Turn turn(*this);
     group_->post(rank_, parts);
     const auto begun = std::chrono::steady_clock::now();
     const auto refuse = [&](const std::vector<int>& missing) { refuseLate(begun, [&] { return missing; }); };
@@ -125,8 +127,24 @@ class LocalNetwork : public Network {
   }
 
  private:
+  // Two exchanges of one rank would pass for those of two ranks.
+  class Turn {
+   public:
+    explicit Turn(LocalNetwork& network) : isTaken_(network.isExchanging_) {
+      if (isTaken_.exchange(true))
+        throw Failure("rank " + std::to_string(network.rank_) + " is exchanging with the others already: wait for it");
+    }
+    ~Turn() { isTaken_ = false; }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    std::atomic<bool>& isTaken_;
+  };
+
   std::shared_ptr<Group> group_;
   int rank_;
+  std::atomic<bool> isExchanging_{false};
 };
 
 }  // namespace
