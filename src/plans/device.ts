@@ -18,6 +18,7 @@ import { devicePrecisions } from '../options/devices'
 import { maxThreads } from '../options/limits'
 import type { RunnableSetup, Setup } from './setup'
 import { readProfile } from './profile-cache'
+import type { Watching } from './watching'
 
 /** The precisions that a device computes in, its default first. */
 export const listPrecisions = (device: Setup['device']): readonly DevicePrecision[] => {
@@ -62,28 +63,17 @@ const modelOfProfile = (measured: Profile, { threads = measured.threads, ...setu
   measured.threads > maxThreads
     ? E.left(inputFailure(`the cpu of this file was measured with ${measured.threads} threads, over the ${maxThreads} that a device takes`))
     : threads === measured.threads
-      ? loadDeviceModel({ ...setup, device: 'cpu', precision: timedPrecision(measured.library), threads }, measured)
+      ? loadDeviceModel({ ...setup, device: 'cpu', precision: timedPrecision(measured.library), threads }, { measured })
       : E.left(inputFailure(`--threads ${threads}: the cpu of this file was measured with ${measured.threads}; leave --threads out`))
-
-/** This machine's profile of a setup's device, undefined where there is none; see `readProfile`. */
-const profileOf = (setup: Choosing): E.Either<Failure, E.Either<string, Profile | undefined>> => {
-  const choice = measurableChoice(setup)
-  return choice === undefined
-    ? E.right(E.right(undefined))
-    : E.bimap(missingDeviceFailure, (library: string) => readProfile({ ...choice, library }))(libraryName(choice))
-}
-
-/** What is to be told of the profile of a setup's device; undefined where nothing is. */
-export const profileNotice = ({ device, ...setup }: Setup): string | undefined => {
-  const found = typeof device === 'string' ? E.flatten(E.mapLeft(() => undefined)(profileOf({ ...setup, device }))) : E.right(undefined)
-  return E.isLeft(found) ? found.left : undefined
-}
 
 /**
  * The device of a setup as staging sees it: with the times of `measured`, or of this machine's
- * profile where there is one.
+ * profile where there is one; who watches is told of a damaged one.
  */
-export const loadDeviceModel = (setup: Setup, measured?: Profile): E.Either<Failure, ProfiledModel> => {
+export const loadDeviceModel = (
+  setup: Setup,
+  { measured, ...watching }: Watching & { readonly measured?: Profile } = {}
+): E.Either<Failure, ProfiledModel> => {
   const { device } = setup
   if (typeof device !== 'string') return isProfile(device) ? modelOfProfile(device, setup) : E.right(modelOfFile(device, setup))
   const here = { ...setup, device }
@@ -94,9 +84,10 @@ export const loadDeviceModel = (setup: Setup, measured?: Profile): E.Either<Fail
       return E.mapLeft(missingDeviceFailure)(deviceModel(device, precision, threads))
     }),
     E.bind('profile', () => {
-      if (measurableChoice(here) === undefined) return E.right(undefined)
+      const choice = measurableChoice(here)
+      if (choice === undefined) return E.right(undefined)
       if (measured !== undefined) return E.right(measured)
-      return E.map(E.getOrElse((): Profile | undefined => undefined))(profileOf(here))
+      return E.bimap(missingDeviceFailure, (library: string) => readProfile({ ...choice, library }, watching))(libraryName(choice))
     }),
     E.map(({ base, profile }) => (profile === undefined ? withoutProfile(base) : withProfile(base, profile)))
   )

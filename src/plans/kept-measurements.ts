@@ -8,6 +8,7 @@ import { type Outcome, inputFailure, errorReason } from '../failure'
 import { writeFileAtomic } from '../files/atomic-write'
 import { withExclusiveUse } from '../files/exclusive-use'
 import { makeFolder } from '../files/make-folder'
+import type { Watching } from './watching'
 
 /** What is kept of a measurement: its codec, and what sentences call it. */
 interface Kept<A> {
@@ -20,6 +21,13 @@ interface Kept<A> {
 /** A sentence on a file of measurements that cannot be used. */
 export const unusable = (path: string, fault: string, { without }: Pick<Kept<unknown>, 'without'>): string =>
   `${path}: ${fault}; ${without}`
+
+/** As if nothing had been measured where a file cannot be used, once that is told. */
+export const unlessUnusable = <A>(read: E.Either<string, A | undefined>, { onNotice }: Watching = {}): A | undefined =>
+  E.getOrElse((sentence: string): A | undefined => {
+    onNotice?.(sentence)
+    return undefined
+  })(read)
 
 /** What was measured before, undefined where nothing was; of a damaged file a sentence. */
 export const readMeasurement = <A>(path: string, kept: Kept<A>): E.Either<string, A | undefined> => {
@@ -60,7 +68,7 @@ export const joinMeasurement = <A extends object>(path: string, kept: Kept<A>, j
           withExclusiveUse(
             `${path}.lock`,
             pipe(
-              TE.fromIO(() => E.getOrElse((): A | undefined => undefined)(readMeasurement(path, kept))),
+              TE.fromIO(() => unlessUnusable(readMeasurement(path, kept))),
               TE.chain((found) => writeMeasurement(path, join(found)))
             )
           ),

@@ -7,10 +7,10 @@ import { type ProfiledModel, deviceFileName } from '../../staging'
 import { type Failure, type Outcome, errorReason, inputFailure } from '../failure'
 import { cacheFolder } from '../files/cache-folder'
 import { makeFolder } from '../files/make-folder'
-import { loadDeviceModel, measurableChoice, profileNotice } from './device'
+import { loadDeviceModel, measurableChoice } from './device'
 import { type Round, type TimeLimit, measure } from './measure-kernels'
 import { type PlansToMeasure, missingKernels, missingSizes, missingSizesWithTiles } from './missing-kernels'
-import { type SetupGraph, networkNotice } from './plan-network'
+import type { SetupGraph } from './plan-network'
 import type { RunnableSetup } from './setup'
 import { launchedKernels, measurableKernel } from './wanted-kernels'
 import type { Watching } from './watching'
@@ -91,21 +91,16 @@ const measureSample = (setup: RunnableSetup, built: SetupGraph, watching: Watchi
     TE.orElse(unlessUnkept(watching))
   )
   return pipe(
-    TE.fromEither(pipe(loadDeviceModel(setup), E.chain(isKnown(plain)))),
+    TE.fromEither(pipe(loadDeviceModel(setup, watching), E.chain(isKnown(plain)))),
     TE.chain((known) => (known ? TE.right(undefined) : sampled))
   )
 }
-
-/** Tells which files of measurements of this machine cannot be used. */
-const tellDamage = ({ setup, objective }: SetupGraph, { onNotice }: Watching): void =>
-  [profileNotice(setup), networkNotice(setup, objective)].forEach((sentence) => sentence !== undefined && onNotice?.(sentence))
 
 /**
  * Measures what the plan of a setup needs and this machine's profile lacks, where the setup asks
  * for it: all of it, or a sample, which devices of files and those that are not timed do without.
  */
 export const measureFirst = (built: SetupGraph, watching: Watching): Outcome<void> => {
-  tellDamage(built, watching)
   const { device, ...setup } = built.setup
   if (setup.measure === undefined) return TE.right(undefined)
   if (setup.measure === 'sample')

@@ -163,7 +163,7 @@ const measureMissing = async (
         break
       }
       const found = pipe(
-        loadDeviceModel(setup, profile),
+        loadDeviceModel(setup, { measured: profile }),
         E.bindTo('device'),
         E.bind('kernels', ({ device }) => missing(device, until))
       )
@@ -207,7 +207,7 @@ const measureRounds = (
       isOnce(first.profile)
         ? TE.right(first)
         : pipe(
-            TE.fromEither(loadDeviceModel(setup, first.profile)),
+            TE.fromEither(loadDeviceModel(setup, { measured: first.profile })),
             TE.chain(
               (device) => () =>
                 measureAgain(meter, first.profile, start.kernels.length, {
@@ -237,9 +237,8 @@ export const measure = (wanted: MeasurementRequest): Outcome<Measurements> => {
     TE.bind('meter', () => TE.fromEither(E.mapLeft(missingDeviceFailure)(createKernelTimer(choice)))),
     TE.bind('linkBytesPerSecond', ({ meter }) => TE.fromEither(E.mapLeft(deviceFailure)(meter.linkBytesPerSecond()))),
     TE.let('before', ({ meter: { library }, linkBytesPerSecond }): Profile => {
-      const found = wanted.isAnew === true ? E.right(undefined) : readProfile({ device, library, threads })
-      const kernels = E.isRight(found) ? (found.right?.kernels ?? []) : []
-      return { device, library, threads, linkBytesPerSecond, kernels }
+      const found = wanted.isAnew === true ? undefined : readProfile({ device, library, threads }, wanted)
+      return { device, library, threads, linkBytesPerSecond, kernels: found?.kernels ?? [] }
     }),
     // The link's rate is new, whether or not any kernel is; what is measured anew stays until then.
     TE.chainFirst(({ before }) => (wanted.isAnew === true ? TE.right(undefined) : addToProfile(before))),

@@ -6,7 +6,7 @@ import type { Objective, Profile } from '../../staging'
 import { type Outcome, deviceFailure } from '../failure'
 import { writeFileAtomic } from '../files/atomic-write'
 import type { Size } from '../options/sizes'
-import { deviceChoice, loadDeviceModel, profileNotice } from './device'
+import { deviceChoice, loadDeviceModel } from './device'
 import { type Measurements, type TimeLimit, measure } from './measure-kernels'
 import { type PlansToMeasure, missingKernels, missingSizes, missingSizesWithTiles } from './missing-kernels'
 import { buildSetupGraph, imageNetSource } from './plan-network'
@@ -41,7 +41,7 @@ const usualBudgets: readonly Size[] = [0.15, 0.2, 1 / 3, 0.5].map((fraction) => 
 const writeDeviceFile = (out: string, wanted: PlansToMeasure, profile: Profile): Outcome<void> => {
   const setup = wanted.setups[0]!
   return pipe(
-    loadDeviceModel(setup, profile),
+    loadDeviceModel(setup, { measured: profile }),
     E.chain((device) => launchedKernels(wanted, device)),
     E.chain(() => E.mapLeft(deviceFailure)(recordGpu(deviceChoice(setup).precision, profile))),
     TE.fromEither,
@@ -63,8 +63,6 @@ export const measureModel = ({ setup, objective, out, isAnew, ...watching }: Mea
   const sampled =
     setup.exactKernels || setup.plan !== undefined ? [] : limited.slice(0, 2).map((one): RunnableSetup => ({ ...one, exactKernels: true }))
   const { longestLaunch } = profileLimit
-  const damage = isAnew ? undefined : profileNotice(setup)
-  if (damage !== undefined) watching.onNotice?.(damage)
   return pipe(
     TE.fromEither(buildSetupGraph(setup, objective, imageNetSource)),
     TE.map((built): PlansToMeasure => ({ setups: [plain, ...limited], built, longestLaunch, ...watching })),

@@ -151,24 +151,14 @@ const withBandwidth = (device: ProfiledModel, limit: number | undefined): Profil
 /** Rates of the network that machines of a rack usually have. */
 const usualNetwork: NetworkRates = { bytesPerSecond: 1.25e9, latencySeconds: 2e-5 }
 
-/** The rates that were measured here, where there are several ranks on this machine's device. */
-const measuredNetwork = ({ device, network }: Setup, objective: Objective): E.Either<string, NetworkRates | undefined> =>
-  typeof device === 'string' && network === undefined && meshOf(objective) !== undefined ? readNetwork() : E.right(undefined)
-
-/** What is to be told of the network that was measured here; undefined where nothing is. */
-export const networkNotice = (setup: Setup, objective: Objective): string | undefined => {
-  const measured = measuredNetwork(setup, objective)
-  return E.isLeft(measured) ? measured.left : undefined
-}
-
 /**
  * The device as a rank has it, where there are several: with the network that is given, or, where
  * the device is of this machine, with the one that was measured here.
  */
-const withNetwork = (device: ProfiledModel, objective: Objective, setup: Setup): ProfiledModel => {
+const withNetwork = (device: ProfiledModel, objective: Objective, setup: Setup, watching: Watching): ProfiledModel => {
   if (meshOf(objective) === undefined) return device
-  const measured = measuredNetwork(setup, objective)
-  return { ...device, network: setup.network ?? (E.isRight(measured) ? measured.right : undefined) ?? usualNetwork }
+  const measured = (): NetworkRates | undefined => (typeof setup.device === 'string' ? readNetwork(watching) : undefined)
+  return { ...device, network: setup.network ?? measured() ?? usualNetwork }
 }
 
 /**
@@ -238,8 +228,8 @@ export const planRequest = (
     watching.signal?.aborted ? E.left(interrupted) : E.Do,
     E.bind('device', () =>
       pipe(
-        known === undefined ? loadDeviceModel(setup) : E.right(known),
-        E.map((device) => withNetwork(withBandwidth(device, setup.hostBandwidth), objective, setup))
+        known === undefined ? loadDeviceModel(setup, watching) : E.right(known),
+        E.map((device) => withNetwork(withBandwidth(device, setup.hostBandwidth), objective, setup, watching))
       )
     ),
     E.bind('given', () => givenPlan(setup, graph)),

@@ -5,7 +5,8 @@ import { pipe } from 'fp-ts/function'
 import { type Profile, deviceProfile as profileCodec } from '../../staging'
 import type { Outcome } from '../failure'
 import { cacheFolder } from '../files/cache-folder'
-import { joinMeasurement, readMeasurement, unusable, writeMeasurement } from './kept-measurements'
+import { joinMeasurement, readMeasurement, unlessUnusable, unusable, writeMeasurement } from './kept-measurements'
+import type { Watching } from './watching'
 
 /**
  * Times belong to a device, its library (with all that they depend on in it) and a number of
@@ -33,18 +34,19 @@ const kept = {
 }
 
 /**
- * The profile that was measured before under this key, undefined where none was; of a damaged file
- * a sentence.
+ * The profile that was measured before under this key; undefined where none was, and where its file
+ * is damaged, which is told.
  */
-export const readProfile = (key: ProfileKey): E.Either<string, Profile | undefined> => {
+export const readProfile = (key: ProfileKey, watching: Watching = {}): Profile | undefined => {
   const path = profilePath(key)
-  return pipe(
+  const found = pipe(
     readMeasurement(path, kept),
     E.filterOrElse(
       (found) => found === undefined || (found.library === key.library && found.threads === key.threads),
       (found) => unusable(path, `is of ${found?.library} with ${found?.threads} threads`, kept)
     )
   )
+  return unlessUnusable(found, watching)
 }
 
 /** Keeps a device's measured times of kernels, in place of what was kept of it before. */
