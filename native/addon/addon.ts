@@ -2,6 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { createRequire } from 'node:module'
+import { types } from 'node:util'
 import { storedPrecision, type DevicePrecision } from '../../staging/kernels/precision'
 import { addonFile } from './addon-file'
 import { findDifference } from './built-tables'
@@ -107,7 +108,7 @@ const load = (): E.Either<DeviceError, Addon> =>
       pipe(
         E.tryCatch(
           () => withShortSpins(() => createRequire(__filename)(path) as unknown),
-          (error) => missingAddon(loadFailure(path, error instanceof Error ? error.message : String(error)))
+          (error) => missingAddon(loadFailure(path, types.isNativeError(error) ? error.message : String(error)))
         ),
         E.chain(checkBuilt(path))
       )
