@@ -10,24 +10,22 @@ import type { TrainedRecord } from './loop'
 import type { PreparedTraining } from './prepare'
 import { type TrainingRecord, bestSoFar, isExhausted } from './state/record'
 
+const readWhole = (file: TensorFile, name: string): Outcome<Float64Array> => {
+  const values = new Float64Array(elementCount(file.tensors.get(name)?.shape ?? []))
+  return TE.map(() => values)(readTensor(file, name, values))
+}
+
 /** Tells whether a tensor is in both files, and the same. */
-const isSameTensor =
-  (one: TensorFile, other: TensorFile) =>
-  (name: string): T.Task<boolean> => {
-    const read = (file: TensorFile): Outcome<Float64Array> => {
-      const values = new Float64Array(elementCount(file.tensors.get(name)?.shape ?? []))
-      return TE.map(() => values)(readTensor(file, name, values))
-    }
-    return pipe(
-      TE.Do,
-      TE.bind('a', () => read(one)),
-      TE.bind('b', ({ a: _ }) => read(other)),
-      TE.match(
-        () => false,
-        ({ a, b }) => a.length === b.length && Buffer.compare(Buffer.from(a.buffer), Buffer.from(b.buffer)) === 0
-      )
+const isSameTensor = (one: TensorFile, other: TensorFile, name: string): T.Task<boolean> =>
+  pipe(
+    TE.Do,
+    TE.bind('a', () => readWhole(one, name)),
+    TE.bind('b', () => readWhole(other, name)),
+    TE.match(
+      () => false,
+      ({ a, b }) => a.length === b.length && Buffer.compare(Buffer.from(a.buffer), Buffer.from(b.buffer)) === 0
     )
-  }
+  )
 
 /** Tells whether a file holds the weights of a state: a crash may have left those of others. */
 const holdsWeights =
@@ -35,7 +33,7 @@ const holdsWeights =
   async () => {
     const opened = await openTensorFile(path)()
     if (E.isLeft(opened)) return false
-    for (const name of opened.right.tensors.keys()) if (!(await isSameTensor(opened.right, state)(name)())) return false
+    for (const name of opened.right.tensors.keys()) if (!(await isSameTensor(opened.right, state, name)())) return false
     return true
   }
 
